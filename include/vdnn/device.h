@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vdnn/program.h"
+#include "vdnn/tier.h"
+
+namespace vdnn {
+
+// What changes from step to step, passed with each launch.
+struct StepScalars {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+  double learning_rate = 0;
+};
+
+enum class StreamKind { compute, offload, prefetch };
+inline constexpr std::size_t kStreamCount = 3;
+
+using EventId = Id<struct EventTag>;
+
+// Time the streams of a context spent since it was opened.
+struct StreamTimes {
+  double kernel_seconds = 0;   // compute stream, running kernels
+  double stall_seconds = 0;    // compute stream, waiting for copies
+  double offload_seconds = 0;  // copying
+  double prefetch_seconds = 0;
+};
+
+// What a stream did, when; for traces. Seconds since the context was opened.
+struct StreamSpan {
+  StreamKind stream = StreamKind::compute;
+  std::string name;
+  double begin_seconds = 0;
+  double end_seconds = 0;
+};
+
+// A lowered program on a device with an arena: launches, copies and events, as on a GPU.
+//
+// Work is enqueued on three streams and runs asynchronously; each stream runs its work in order.
+// Arena memory is named by offsets; only the device touches it. One thread enqueues; write_values and
+// read_values may be called from others as long as nothing enqueued uses the same bytes.
+// Errors: work that fails is remembered and later work is skipped; synchronize() drains every stream
+// and throws the first error as DeviceError or StorageError.
+class DeviceContext {
+ public:
+  virtual ~DeviceContext() = default;
+
+  // Runs a kernel's candidate on the compute stream. offsets_bytes: reads, writes, and the workspace
+  // last where the candidate has one.
+  virtual void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
+                      const StepScalars& scalars) = 0;
+  // Copies arena bytes to the tier on the offload stream. The tier must outlive the copy.
+  virtual void copy_out(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+                        std::int64_t tier_offset_bytes) = 0;
+  // Copies tier bytes to the arena on the prefetch stream.
+  virtual void copy_in(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+                       std::int64_t tier_offset_bytes) = 0;
+  // Fills arena bytes with a pattern that reads as NaN, on the compute stream.
+  virtual void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) = 0;
+
+  // The event completes when all work enqueued so far on the stream has. It may be recorded again.
+  virtual void record(EventId event, StreamKind stream) = 0;
+  // Later work on the stream starts only when the event's last recording has completed.
+  virtual void wait(StreamKind stream, EventId event) = 0;
+  // Blocks the caller until the event's last recording has completed; does not throw work's errors.
+  virtual void wait_on_host(EventId event) = 0;
+  // Blocks until every stream is idle, then throws the first error there was.
+  virtual void synchronize() = 0;
+
+  // Values first, first + 1, ... of the tensor in a buffer that lies at an offset, in row-major order
+  // of its shape whatever the device's layout is; converted to and from float32. Blocking.
+  virtual void write_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
+                            std::span<const float> values) = 0;
+  virtual void read_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
+                           std::span<float> values) = 0;
+
+  // The highest address of the arena that was ever touched plus one, from the mapping itself.
+  [[nodiscard]] virtual std::int64_t measured_peak_bytes() const = 0;
+  [[nodiscard]] virtual StreamTimes times() const = 0;
+  // From now on, remembers what the streams do; take_spans() returns and forgets it.
+  virtual void enable_spans() = 0;
+  virtual std::vector<StreamSpan> take_spans() = 0;
+};
+
+// Where the trained tensors of a graph lie in its program.
+struct BoundTensor {
+  BufferId buffer;
+  std::int64_t first = 0;  // value of the tensor that is the buffer's first
+  std::int64_t count = 0;
+};
+
+struct ArenaOptions {
+  std::int64_t budget_bytes = 0;   // of the arena
+  std::int64_t planned_bytes = 0;  // at most the budget; made resident at once
+  int threads = 1;
+  // For tests: every piece of work is delayed by a random time up to this many seconds.
+  double random_delay_seconds = 0;
+  std::uint64_t delay_seed = 0;
+};
+
+class KernelTimer {
+ public:
+  virtual ~KernelTimer() = default;
+
+  // Seconds of one run; 0 where the kernel does not fit in the timer's memory.
+  virtual double seconds(KernelId kernel, int candidate) = 0;
+};
+
+// A training graph lowered to a device: the program, and the code behind it.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  [[nodiscard]] virtual const Program& program() const = 0;
+
+  // The buffers that hold a tensor of the graph (more than one where it is kept in slices).
+  [[nodiscard]] virtual std::vector<BoundTensor> tensor(TensorId tensor) const = 0;
+
+  // Kernels with the same signature take the same time where this text is the same: machine, library
+  // versions, threads.
+  [[nodiscard]] virtual std::string cost_key(int threads) const = 0;
+
+  // Times candidates in scratch memory of its own, at most `limit_bytes`.
+  virtual std::unique_ptr<KernelTimer> open_timer(std::int64_t limit_bytes, int threads) = 0;
+
+  // Stores a measured time in the program.
+  virtual void set_seconds(KernelId kernel, int candidate, double seconds) = 0;
+
+  // Takes the arena. Throws DeviceError when it cannot be had.
+  virtual std::unique_ptr<DeviceContext> open(const ArenaOptions& options) = 0;
+};
+
+struct DeviceDescription {
+  std::string name;
+  std::string summary;           // one line for people
+  std::int64_t free_bytes = 0;   // what a budget may take now
+  int threads = 1;
+};
+
+// A place where programs run. Stateless; every member may be called from any thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual DeviceDescription description() const = 0;
+
+  // Throws UnsupportedError, with the op's name and the reason, for what the device lacks.
+  [[nodiscard]] virtual std::unique_ptr<Executable> lower(const TrainingGraph& graph, int threads) const = 0;
+};
+
+std::vector<std::string> device_names();
+
+// Throws UsageError with the nearest names when there is none of this name.
+std::unique_ptr<Device> open_device(const std::string& name);
+
+}  // namespace vdnn

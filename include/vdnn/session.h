@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vdnn/dataset.h"
+#include "vdnn/device.h"
+#include "vdnn/graph.h"
+#include "vdnn/plan.h"
+
+namespace vdnn {
+
+struct JobOptions {
+  std::string device = "cpu";
+  int threads = 0;  // 0: as many as the process may use
+  SgdAttributes optimizer{};
+  // Directory of measured kernel times; empty: $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn.
+  std::string cache_directory;
+  // Called while kernels are measured.
+  std::function<void(std::int64_t done, std::int64_t total)> on_measure;
+};
+
+// A network differentiated and lowered to a device, ready to be planned and trained, any number of times.
+class Job {
+ public:
+  // Throws UsageError for an unknown device and UnsupportedError for ops that it lacks.
+  Job(const Graph& graph, const JobOptions& options);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  [[nodiscard]] const TrainingGraph& graph() const;
+  [[nodiscard]] const Program& program() const;
+  [[nodiscard]] DeviceDescription device() const;
+  [[nodiscard]] Executable& executable();
+  [[nodiscard]] int threads() const;
+
+  // Plans and verifies. Measures kernels first where the algorithms are chosen by speed and their times are
+  // not known. Throws BudgetError where the budget cannot hold, UsageError for unknown policies.
+  Plan plan(const PlanRequest& request);
+
+  // Plans with the policy that moves least among those that fit: baseline, vdnn-conv, vdnn-all, each with the
+  // fastest algorithms, then with the leanest. Throws BudgetError where none fits.
+  Plan plan_best(std::int64_t budget_bytes);
+
+  // The budget that a run gets when none is given: what is free, less a reserve.
+  [[nodiscard]] std::int64_t default_budget_bytes() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct SessionOptions {
+  std::uint64_t seed = 1;
+  double learning_rate = 0.01;
+  std::string spill_directory;   // empty: $VDNN_SPILL, else /var/tmp
+  std::shared_ptr<Tier> tier;    // instead of a disk tier
+  bool poison = false;           // tests: fill released memory with NaN
+  double random_delay_seconds = 0;  // tests: delay all work at random
+};
+
+struct StepReport {
+  std::int64_t step = 0;  // from 0
+  double loss = 0;
+  double seconds = 0;
+};
+
+struct RunTotals {
+  std::int64_t peak_bytes = 0;           // measured
+  std::int64_t executed_peak_bytes = 0;  // highest address passed to the device
+  std::int64_t offloaded_bytes = 0;
+  std::int64_t prefetched_bytes = 0;
+  StreamTimes times;
+  std::int64_t resident_bytes = 0;  // highest resident set of the process so far
+  std::string tier;  // its description; empty where nothing moves
+
+  // One minus stalls over copies; 1 where nothing was copied.
+  [[nodiscard]] double hidden_copy_share() const;
+};
+
+// One training run of a job under a plan: arena, tier, weights and data. One thread uses it.
+class Session {
+ public:
+  // `job` must outlive the session. Takes all memory and disk space at once. Throws UsageError for a budget
+  // above what is free and BudgetError for unlimited memory that is not there, before anything is
+  // taken; DeviceError or StorageError when memory or disk cannot be had all the same, and StorageError
+  // when the data has less than one batch.
+  Session(Job& job, Plan plan, std::shared_ptr<const Dataset> data, const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Trains one batch. After an exception the session may only be destroyed.
+  StepReport step();
+
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] RunTotals totals() const;
+  [[nodiscard]] std::int64_t steps_per_epoch() const;
+
+  // Calls `visit` with each weight in pieces, in a fixed order, between steps.
+  using WeightVisitor =
+      std::function<void(const Parameter& parameter, std::int64_t first, std::span<const float> values)>;
+  void visit_weights(const WeightVisitor& visit);
+
+  // A hash of all weights' bits: equal runs have equal digests.
+  std::string weights_digest();
+
+  // Writes all weights as safetensors; the file appears whole or not at all.
+  void save(const std::string& path);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vdnn

@@ -1,0 +1,12 @@
+#pragma once
+
+// Everything that a program needs to train with vdnn.
+#include "vdnn/bytes.h"
+#include "vdnn/dataset.h"
+#include "vdnn/device.h"
+#include "vdnn/error.h"
+#include "vdnn/graph.h"
+#include "vdnn/plan.h"
+#include "vdnn/session.h"
+#include "vdnn/version.h"
+#include "vdnn/zoo.h"

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/run_options.h"
+
+namespace vdnn::cli {
+
+// What a run did. docs/json.md lists the keys, which stay.
+nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& totals,
+                        const std::vector<StepReport>& steps);
+
+// The same for people; a few lines.
+std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals, const std::vector<StepReport>& steps);
+
+// Writes to a file, or to standard output for "-"; nothing for "". Throws StorageError.
+void write_json(const nlohmann::json& content, const std::string& path);
+
+// Runs `command`; where the budget cannot hold, writes what would do before passing the error on.
+template <class Command>
+void with_budget_report(const std::string& json_path, Command&& command);
+
+double median(std::vector<double> values);
+
+}  // namespace vdnn::cli
+
+#include "vdnn/error.h"
+
+template <class Command>
+void vdnn::cli::with_budget_report(const std::string& json_path, Command&& command) {
+  try {
+    command();
+  } catch (const BudgetError& error) {
+    write_json({{"error", error.what()}, {"fits", false}, {"least_budget_bytes", error.least_budget_bytes()}}, json_path);
+    throw;
+  }
+}

@@ -1,0 +1,105 @@
+#include "cli/run_options.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "cli/progress.h"
+#include "vdnn/bytes.h"
+#include "vdnn/error.h"
+
+namespace vdnn::cli {
+namespace {
+
+std::atomic<bool> interrupt_seen{false};
+
+void on_interrupt(int signal) {
+  if (interrupt_seen.exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+}  // namespace
+
+void RunOptions::add_to(CLI::App& command) {
+  command.add_option("model", model, "A network of `vdnn models`, or a network file")->required();
+  command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")->capture_default_str();
+  command.add_option("--batch", batch, "Images per step (default 32)");
+  command.add_option("--image", image, "Height and width (default the network's own)");
+  command.add_option("--classes", classes, "Classes of the last layer (default 1000)");
+  command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)");
+  command.add_option("--device", device, "cpu or reference")->capture_default_str();
+  command.add_option("--steps", steps, "Steps to train")->check(CLI::PositiveNumber);
+  command.add_option("--epochs", epochs, "Passes over the data")->check(CLI::PositiveNumber);
+  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str();
+  command.add_option("--momentum", momentum, "Of stochastic gradient descent")->capture_default_str()->check(CLI::Range(0.0, 1.0));
+  command.add_option("--weight-decay", weight_decay, "L2 penalty")->capture_default_str()->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", threads, "Default: as many as the process may use")->check(CLI::Range(1, 4096));
+  command.add_option("--spill", spill, "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
+  command.add_option("--cache", cache, "Directory of measured kernel times (default ~/.cache/vdnn)");
+  command.add_option("--seed", seed, "Of weights, shuffling and dropout")->capture_default_str();
+  command.add_option("--json", json, "Write the results to this file; - is standard output");
+}
+
+Algorithms parse_algorithms(const std::string& text) {
+  if (text == "memory" || text == "m") return Algorithms::memory;
+  if (text == "performance" || text == "p") return Algorithms::performance;
+  throw UsageError(fmt::format("unknown algorithms '{}'; known: memory, performance", text));
+}
+
+Run open_run(const RunOptions& options) {
+  std::optional<std::int64_t> budget;
+  if (!options.memory.empty()) budget = parse_bytes(options.memory);
+  const Graph graph =
+      make_model(options.model, {.batch = options.batch, .image = options.image, .classes = options.classes});
+  Run run;
+  run.batch = graph.batch();
+  run.data = open_dataset(options.data, graph.classes(), options.seed);
+  if (run.data->size() < graph.batch()) {
+    throw StorageError(fmt::format("{} has {} examples, fewer than one batch of {}; lower --batch",
+                                   run.data->description(), run.data->size(), graph.batch()));
+  }
+  auto measuring = std::make_shared<Progress>("measuring kernels");
+  run.job = std::make_unique<Job>(
+      graph, JobOptions{.device = options.device,
+                        .threads = options.threads,
+                        .optimizer = {.momentum = options.momentum, .weight_decay = options.weight_decay},
+                        .cache_directory = options.cache,
+                        .on_measure = [measuring](std::int64_t done, std::int64_t total) {
+                          measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
+                        }});
+  if (budget && *budget > run.job->device().free_bytes) {
+    throw UsageError(fmt::format("--memory {} is more than the {} that are free", options.memory,
+                                 format_bytes(run.job->device().free_bytes)));
+  }
+  run.budget_bytes = budget.value_or(run.job->default_budget_bytes());
+  return run;
+}
+
+SessionOptions session_options(const RunOptions& options) {
+  return {.seed = options.seed, .learning_rate = options.learning_rate, .spill_directory = options.spill};
+}
+
+Plan plan_run(Run& run, const RunOptions& options) {
+  if (options.policy.empty()) return run.job->plan_best(run.budget_bytes);
+  return run.job->plan({.policy = options.policy,
+                        .algorithms = parse_algorithms(options.algorithms),
+                        .budget_bytes = run.budget_bytes});
+}
+
+std::int64_t step_count(const RunOptions& options, std::int64_t steps_per_epoch, std::int64_t otherwise) {
+  if (options.steps > 0) return options.steps;
+  if (options.epochs > 0) return options.epochs * steps_per_epoch;
+  return otherwise;
+}
+
+bool interrupted() { return interrupt_seen; }
+
+void watch_for_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+}  // namespace vdnn::cli

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "vdnn/session.h"
+#include "vdnn/zoo.h"
+
+namespace vdnn::cli {
+
+// What train, verify and bench are told about a run.
+struct RunOptions {
+  std::string model;
+  std::string data = "fashion-mnist";
+  std::string device = "cpu";
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> image;
+  std::optional<std::int64_t> classes;
+  std::string memory;
+  std::string policy;
+  std::string algorithms = "performance";
+  std::int64_t steps = 0;  // 0: not given
+  std::int64_t epochs = 0;
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  int threads = 0;
+  std::string spill;
+  std::string cache;
+  std::uint64_t seed = 1;
+  std::string json;
+
+  void add_to(CLI::App& command);
+};
+
+Algorithms parse_algorithms(const std::string& text);
+
+// Model, data and job of a run, made in an order that finds cheap mistakes first.
+struct Run {
+  std::shared_ptr<const Dataset> data;
+  std::unique_ptr<Job> job;
+  std::int64_t budget_bytes = 0;
+  std::int64_t batch = 0;
+};
+Run open_run(const RunOptions& options);
+
+SessionOptions session_options(const RunOptions& options);
+
+// The policy asked for, or the best that fits.
+Plan plan_run(Run& run, const RunOptions& options);
+
+// How many steps to train; `otherwise` where neither steps nor epochs are given.
+std::int64_t step_count(const RunOptions& options, std::int64_t steps_per_epoch, std::int64_t otherwise);
+
+// True once Ctrl-C or SIGTERM has come; a second one ends the process.
+bool interrupted();
+void watch_for_interrupts();
+
+}  // namespace vdnn::cli

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "vdnn/bytes.h"
+
+namespace vdnn::cli {
+namespace {
+
+struct TrainOptions : RunOptions {
+  std::string save;
+};
+
+void describe(const Run& run, const Plan& plan) {
+  const auto& program = run.job->program();
+  fmt::print(stderr, "{}, batch {}, {} with {} algorithms, {}: {} planned of {}\n", program.name, run.batch, plan.policy,
+             algorithms_name(plan.algorithms), run.job->device().name, format_bytes(plan.peak_bytes),
+             format_bytes(plan.budget_bytes));
+}
+
+std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count) {
+  std::vector<StepReport> reports;
+  Progress progress("step");
+  while (static_cast<std::int64_t>(reports.size()) < count && !interrupted()) {
+    reports.push_back(session.step());
+    const auto done = static_cast<std::int64_t>(reports.size());
+    progress.show(done, count,
+                  fmt::format("{}/{} loss {:.4f} {:.1f} images/s {} in use, {} left", done, count, reports.back().loss,
+                              static_cast<double>(run.batch) / reports.back().seconds,
+                              format_bytes(session.plan().peak_bytes), clock_text(progress.seconds_left(done, count))));
+  }
+  return reports;
+}
+
+void train(const TrainOptions& options) {
+  watch_for_interrupts();
+  Run run = open_run(options);
+  Session session(*run.job, plan_run(run, options), run.data, session_options(options));
+  describe(run, session.plan());
+  const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
+  const auto reports = train_steps(run, session, count);
+  const RunTotals totals = session.totals();
+  if (interrupted()) {
+    fmt::print(stderr, "interrupted: {} of {} steps done, the last one whole\n", reports.size(), count);
+  }
+  fmt::print(options.json == "-" ? stderr : stdout, "{}", run_text(run, session.plan(), totals, reports));
+  auto json = run_json(run, session.plan(), totals, reports);
+  json["interrupted"] = interrupted();
+  json["weights_digest"] = session.weights_digest();
+  write_json(json, options.json);
+  if (!options.save.empty()) {
+    session.save(options.save);
+    fmt::print(stderr, "weights saved to {}\n", options.save);
+  }
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto options = std::make_shared<TrainOptions>();
+  auto* command = app.add_subcommand("train", "Train a network inside a memory budget");
+  command->footer("Example: vdnn train vgg-16 --batch 32 --memory 2.4GiB --policy vdnn-all --steps 3");
+  options->add_to(*command);
+  command->add_option("--policy", options->policy, "One of `vdnn policies` (default the best that fits)");
+  command->add_option("--algorithms", options->algorithms, "memory or performance")->capture_default_str();
+  command->add_option("--save", options->save, "Write the weights as safetensors when done");
+  command->callback([options] { with_budget_report(options->json, [&] { train(*options); }); });
+}
+
+}  // namespace vdnn::cli

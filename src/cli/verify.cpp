@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "vdnn/bytes.h"
+
+namespace vdnn::cli {
+namespace {
+
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<float> weights;
+  RunTotals totals;
+};
+
+struct VerifyOptions : RunOptions {
+  bool poison = false;
+};
+
+Outcome run_steps(Run& run, Plan plan, const VerifyOptions& options, bool poison) {
+  SessionOptions settings = session_options(options);
+  settings.poison = poison;
+  const std::int64_t count = step_count(options, run.data->size() / run.batch, 3);
+  Outcome outcome;
+  Progress progress(plan.policy);
+  Session session(*run.job, std::move(plan), run.data, settings);
+  for (std::int64_t i = 0; i < count && !interrupted(); ++i) {
+    outcome.losses.push_back(session.step().loss);
+    progress.show(i + 1, count, fmt::format("step {}/{} loss {:.4f}", i + 1, count, outcome.losses.back()));
+  }
+  session.visit_weights([&](const Parameter&, std::int64_t, std::span<const float> values) {
+    outcome.weights.insert(outcome.weights.end(), values.begin(), values.end());
+  });
+  outcome.totals = session.totals();
+  return outcome;
+}
+
+template <class Value>
+std::int64_t different_values(const std::vector<Value>& a, const std::vector<Value>& b) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(&a[i], &b[i], sizeof(Value)) != 0) ++count;
+  }
+  return count;
+}
+
+void verify(const VerifyOptions& options) {
+  watch_for_interrupts();
+  Run run = open_run(options);
+  const Plan plan = plan_run(run, options);
+  const Plan unlimited = run.job->plan({.policy = "oracle",
+                                        .algorithms = plan.algorithms,
+                                        .budget_bytes = run.budget_bytes,
+                                        .assignment = plan.assignment});
+  const Outcome expected = run_steps(run, unlimited, options, false);
+  const Outcome got = run_steps(run, plan, options, options.poison);
+  if (interrupted() || got.losses.size() != expected.losses.size()) {
+    fmt::print(stderr, "interrupted: nothing was compared\n");
+    throw Exit{kFailed};
+  }
+  const std::int64_t losses = different_values(expected.losses, got.losses);
+  const std::int64_t weights = different_values(expected.weights, got.weights);
+  const bool equal = losses == 0 && weights == 0;
+  const auto bytes = static_cast<std::int64_t>(expected.weights.size() * 4 + expected.losses.size() * 8);
+  FILE* out = options.json == "-" ? stderr : stdout;
+  fmt::print(out, "{}: {} losses and {} weights compared ({}), {} losses and {} weights differ\n",
+             equal ? "equal" : "DIFFERENT", expected.losses.size(), expected.weights.size(), format_bytes(bytes), losses, weights);
+  fmt::print(out, "{} in {} against unlimited memory in {}; {} offloaded, {} prefetched\n", plan.policy,
+             format_bytes(got.totals.peak_bytes), format_bytes(expected.totals.peak_bytes),
+             format_bytes(got.totals.offloaded_bytes), format_bytes(got.totals.prefetched_bytes));
+  write_json({{"equal", equal},
+              {"policy", plan.policy},
+              {"device", run.job->device().name},
+              {"losses_compared", expected.losses.size()},
+              {"weights_compared", expected.weights.size()},
+              {"bytes_compared", bytes},
+              {"losses_different", losses},
+              {"weights_different", weights},
+              {"losses", got.losses},
+              {"peak_bytes", got.totals.peak_bytes},
+              {"budget_bytes", plan.budget_bytes},
+              {"offloaded_bytes", got.totals.offloaded_bytes},
+              {"prefetched_bytes", got.totals.prefetched_bytes}},
+             options.json);
+  if (!equal) throw Exit{kFailed};
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<VerifyOptions>();
+  auto* command = app.add_subcommand("verify", "Train twice, with unlimited memory and under a policy, and compare all bits");
+  command->footer("Example: vdnn verify googlenet --image 64 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
+  options->add_to(*command);
+  command->add_option("--policy", options->policy, "One of `vdnn policies` (default the best that fits)");
+  command->add_option("--algorithms", options->algorithms, "memory or performance")->capture_default_str();
+  command->add_flag("--poison", options->poison, "Fill released memory with NaN");
+  command->callback([options] { with_budget_report(options->json, [&] { verify(*options); }); });
+}
+
+}  // namespace vdnn::cli

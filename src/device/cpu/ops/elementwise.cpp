@@ -1,0 +1,136 @@
+#include "device/cpu/ops/elementwise.h"
+
+#include <fmt/format.h>
+
+#include "device/cpu/ops/ops.h"
+
+namespace vdnn::cpu {
+namespace {
+
+// Element-wise kernels run over whole buffers: padding holds zeros, and stays zero under all of them.
+class Elementwise : public CpuKernel {
+ public:
+  using Body = void (*)(const Call& call, std::int64_t begin, std::int64_t end);
+  Elementwise(Body body, std::int64_t count) : body_(body), count_(count) {}
+
+  void run(int, const Call& call) override {
+    parallel_ranges(count_, [&](std::int64_t begin, std::int64_t end) { body_(call, begin, end); });
+  }
+
+ private:
+  Body body_;
+  std::int64_t count_;
+};
+
+// Reads x; writes y, which may be x.
+void relu(const Call& call, std::int64_t begin, std::int64_t end) {
+  const float* x = call.floats(0);
+  float* y = call.floats(1);
+  // Written so that NaN passes through: a stale input must not hide behind the activation.
+  for (std::int64_t i = begin; i < end; ++i) y[i] = x[i] <= 0 ? 0.0F : x[i];
+}
+
+// Reads dy and y; writes dx, which may be dy.
+void relu_backward(const Call& call, std::int64_t begin, std::int64_t end) {
+  const float* dy = call.floats(0);
+  const float* y = call.floats(1);
+  float* dx = call.floats(2);
+  for (std::int64_t i = begin; i < end; ++i) dx[i] = y[i] <= 0 ? 0.0F : dy[i] + 0.0F * y[i];
+}
+
+// Reads a and b; writes the sum, which may be either.
+void add(const Call& call, std::int64_t begin, std::int64_t end) {
+  const float* a = call.floats(0);
+  const float* b = call.floats(1);
+  float* sum = call.floats(2);
+  for (std::int64_t i = begin; i < end; ++i) sum[i] = a[i] + b[i];
+}
+
+void lower_elementwise(Lowering& lowering, const TrainingOp& op, Elementwise::Body body) {
+  std::vector<View> reads;
+  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
+  const View y = lowering.view(op.outputs[0], op.layer);
+  lowering.emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), y.bytes / 4),
+                [&] { return std::make_shared<Elementwise>(body, y.bytes / 4); });
+}
+
+// Reads gradient, weight and momentum; writes weight and momentum.
+class SgdUpdate : public CpuKernel {
+ public:
+  SgdUpdate(const SgdAttributes& attributes, bool with_momentum, std::int64_t count)
+      : attributes_(attributes), with_momentum_(with_momentum), count_(count) {}
+
+  void run(int, const Call& call) override {
+    const float* gradient = call.floats(0);
+    float* weight = call.floats(1);
+    float* momentum = with_momentum_ ? call.floats(2) : nullptr;
+    const auto keep = static_cast<float>(attributes_.momentum);
+    const auto decay = static_cast<float>(attributes_.weight_decay);
+    const auto rate = static_cast<float>(call.scalars.learning_rate);
+    parallel_ranges(count_, [=](std::int64_t begin, std::int64_t end) {
+      if (momentum == nullptr) {
+        for (std::int64_t i = begin; i < end; ++i) weight[i] -= rate * (gradient[i] + decay * weight[i]);
+        return;
+      }
+      for (std::int64_t i = begin; i < end; ++i) {
+        momentum[i] = keep * momentum[i] + (gradient[i] + decay * weight[i]);
+        weight[i] -= rate * momentum[i];
+      }
+    });
+  }
+
+ private:
+  SgdAttributes attributes_;
+  bool with_momentum_;
+  std::int64_t count_;
+};
+
+void emit_update(Lowering& lowering, const TrainingOp& op, const View& gradient, const View& weight,
+                 const std::vector<View>& state) {
+  std::vector<View> reads = {gradient, weight};
+  std::vector<View> writes = {weight};
+  reads.insert(reads.end(), state.begin(), state.end());
+  writes.insert(writes.end(), state.begin(), state.end());
+  const auto& a = std::get<SgdAttributes>(op.attributes);
+  const std::int64_t count = weight.bytes / 4;
+  lowering.emit(op, std::move(reads), std::move(writes),
+                fmt::format("sgd_update {} {} {} {}", count, a.momentum, a.weight_decay, state.size()),
+                [&] { return std::make_shared<SgdUpdate>(a, !state.empty(), count); });
+}
+
+}  // namespace
+
+void lower_relu(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, relu); }
+void lower_relu_backward(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, relu_backward); }
+void lower_add(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, add); }
+
+void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
+  const Shape& shape = lowering.shape(op.inputs[1]);
+  const View weight = lowering.view(op.inputs[1], op.layer);
+  if (shape.rank() == 2 && rows_per_slice(shape[0], shape[1]) < shape[0]) {
+    const auto gradient = std::find_if(lowering.graph().ops.begin(), lowering.graph().ops.end(), [&](const auto& other) {
+      return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
+    });
+    const std::int64_t rows = rows_per_slice(shape[0], shape[1]);
+    for (std::int64_t row = 0; row < shape[0]; row += rows) {
+      const std::int64_t count = std::min(rows, shape[0] - row);
+      emit_weight_gradient_slice(lowering, *gradient, row, count);
+      const auto piece = [&](TensorId id) {
+        return lowering.piece(id, op.layer, row * shape[1], count * shape[1]);
+      };
+      std::vector<View> state;
+      for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(piece(op.inputs[i]));
+      emit_update(lowering, op, piece(op.inputs[0]), {weight.buffer, row * shape[1] * 4, count * shape[1] * 4}, state);
+    }
+    return;
+  }
+  std::vector<View> state;
+  for (std::size_t i = 2; i < op.inputs.size(); ++i) {
+    // Optimizer state lies as the weight does.
+    lowering.choose_format(op.inputs[i], lowering.format(op.inputs[1]));
+    state.push_back(lowering.view(op.inputs[i], op.layer));
+  }
+  emit_update(lowering, op, lowering.view(op.inputs[0], op.layer), weight, state);
+}
+
+}  // namespace vdnn::cpu

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/schedule.h"
+#include "vdnn/bytes.h"
+#include "vdnn/error.h"
+
+namespace vdnn {
+
+std::string_view algorithms_name(Algorithms algorithms) {
+  return algorithms == Algorithms::memory ? "memory" : "performance";
+}
+
+std::vector<int> assign_candidates(const Program& program, Algorithms algorithms) {
+  std::vector<int> assignment;
+  for (const auto& kernel : program.kernels) {
+    double fastest = 0;
+    for (const auto& candidate : kernel.candidates) {
+      if (candidate.seconds > 0 && (fastest == 0 || candidate.seconds < fastest)) fastest = candidate.seconds;
+    }
+    int best = 0;
+    bool found = false;
+    for (std::size_t c = 0; c < kernel.candidates.size(); ++c) {
+      const auto& candidate = kernel.candidates[c];
+      const auto& incumbent = kernel.candidates[static_cast<std::size_t>(best)];
+      if (algorithms == Algorithms::performance) {
+        const bool fast = candidate.seconds > 0 && candidate.seconds <= 1.03 * fastest;
+        if (!fast || (found && candidate.workspace_bytes >= incumbent.workspace_bytes)) continue;
+        best = static_cast<int>(c);
+        found = true;
+      } else if (candidate.workspace_bytes < incumbent.workspace_bytes) {
+        best = static_cast<int>(c);
+      }
+    }
+    assignment.push_back(best);
+  }
+  return assignment;
+}
+
+namespace {
+
+Infeasible find_shortage(const Program& program, const Plan& plan) {
+  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
+  for (const auto& placement : plan.placements) {
+    change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
+    change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
+  }
+  std::int64_t live = 0;
+  std::int64_t most = -1;
+  std::size_t worst = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    live += change[s];
+    if (live > most && plan.steps[s].kind == StepKind::launch) {
+      most = live;
+      worst = s;
+    }
+  }
+  Infeasible result{.least_budget_bytes = plan.peak_bytes, .kernel = plan.steps[worst].kernel};
+  for (const auto& placement : plan.placements) {
+    if (!placement.steps.contains(static_cast<std::int64_t>(worst))) continue;
+    if (placement.buffer.valid()) {
+      result.live_buffers.push_back(placement.buffer);
+    } else {
+      result.workspace_bytes = placement.bytes;
+    }
+  }
+  std::stable_sort(result.live_buffers.begin(), result.live_buffers.end(), [&](BufferId a, BufferId b) {
+    return program.buffer(a).bytes > program.buffer(b).bytes;
+  });
+  return result;
+}
+
+}  // namespace
+
+PlanResult make_plan(const Program& program, const PlanRequest& request) {
+  const Policy& policy = find_policy(request.policy);
+  if (request.assignment && request.assignment->size() != program.kernels.size()) {
+    throw UsageError(fmt::format("an assignment of {} kernels for a program of {}", request.assignment->size(),
+                                 program.kernels.size()));
+  }
+  Plan plan{.program_fingerprint = fingerprint(program),
+            .policy = std::string(policy.name),
+            .algorithms = request.algorithms,
+            .budget_bytes = request.budget_bytes,
+            .assignment = request.assignment ? *request.assignment : assign_candidates(program, request.algorithms)};
+  const Uses uses = find_uses(program);
+  const Decisions decisions = policy.decide(program, uses);
+  Schedule schedule = make_schedule(program, uses, decisions, plan.assignment);
+  plan.steps = std::move(schedule.steps);
+  plan.placements = std::move(schedule.placements);
+  plan.tier_bytes = schedule.tier_bytes;
+  plan.peak_bytes = place(program, plan.placements, static_cast<std::int64_t>(plan.steps.size()));
+  if (decisions.unlimited) plan.budget_bytes = plan.peak_bytes;
+  if (plan.peak_bytes > plan.budget_bytes) return {.infeasible = find_shortage(program, plan)};
+  order_accesses(program, plan.steps, plan.placements);
+  return {.plan = std::move(plan)};
+}
+
+std::string explain(const Program& program, const Infeasible& infeasible, std::int64_t budget_bytes) {
+  const Kernel& kernel = program.kernel(infeasible.kernel);
+  std::int64_t needed = infeasible.workspace_bytes;
+  for (const auto buffer : infeasible.live_buffers) needed += program.buffer(buffer).placed_bytes();
+  std::string text = fmt::format("cannot fit: {} {} needs {}, budget {}, least budget {} ({} bytes); largest:", kernel.name,
+                                 phase_name(kernel.phase), format_bytes(needed), format_bytes(budget_bytes),
+                                 format_bytes(infeasible.least_budget_bytes), infeasible.least_budget_bytes);
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, infeasible.live_buffers.size()); ++i) {
+    const Buffer& buffer = program.buffer(infeasible.live_buffers[i]);
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", buffer.name, format_bytes(buffer.bytes));
+  }
+  return text + "; lower the batch or the image size, or use vdnn-all with --algorithms memory";
+}
+
+}  // namespace vdnn

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "plan/packer.h"
+
+namespace vdnn {
+
+extern const Packer kLargestFirst;
+extern const Packer kLongestFirst;
+extern const Packer kAreaFirst;
+
+}  // namespace vdnn

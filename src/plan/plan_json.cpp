@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vdnn/error.h"
+#include "vdnn/plan.h"
+
+namespace vdnn {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr const char* kKinds[] = {"launch", "offload", "prefetch"};
+
+json step_json(const PlanStep& step) {
+  json out = {{"do", kKinds[static_cast<std::size_t>(step.kind)]}};
+  if (step.kind == StepKind::launch) {
+    out["kernel"] = step.kernel.index();
+  } else {
+    out["buffer"] = step.buffer.index();
+    out["tier_offset_bytes"] = step.tier_offset_bytes;
+  }
+  if (!step.waits.empty()) out["waits"] = step.waits;
+  return out;
+}
+
+std::size_t index_in(const json& value) {
+  const auto index = value.get<std::int64_t>();
+  if (index < 0 || index > INT32_MAX) throw ModelError(fmt::format("plan: {} is not an index", index));
+  return static_cast<std::size_t>(index);
+}
+
+PlanStep read_step(const json& in) {
+  const auto name = in.at("do").get<std::string>();
+  PlanStep step;
+  if (name == kKinds[0]) {
+    step.kernel = KernelId(index_in(in.at("kernel")));
+  } else if (name == kKinds[1] || name == kKinds[2]) {
+    step.kind = name == kKinds[1] ? StepKind::offload : StepKind::prefetch;
+    step.buffer = BufferId(index_in(in.at("buffer")));
+    step.tier_offset_bytes = in.at("tier_offset_bytes").get<std::int64_t>();
+  } else {
+    throw ModelError(fmt::format("plan: a step cannot do '{}'", name));
+  }
+  if (in.contains("waits")) step.waits = in.at("waits").get<std::vector<std::int32_t>>();
+  return step;
+}
+
+Plan read(const json& in) {
+  if (in.at("vdnn_plan").get<int>() != kFormat) {
+    throw ModelError(fmt::format("plan: format {}, this vdnn reads {}", in.at("vdnn_plan").get<int>(), kFormat));
+  }
+  Plan plan;
+  const auto text = in.at("program_fingerprint").get<std::string>();
+  if (text.empty() || text.size() > 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    throw ModelError(fmt::format("plan: '{}' is not a fingerprint", text));
+  }
+  plan.program_fingerprint = std::stoull(text, nullptr, 16);
+  plan.policy = in.at("policy").get<std::string>();
+  const auto algorithms = in.at("algorithms").get<std::string>();
+  if (algorithms != "memory" && algorithms != "performance") {
+    throw ModelError(fmt::format("plan: algorithms '{}'", algorithms));
+  }
+  plan.algorithms = algorithms == "memory" ? Algorithms::memory : Algorithms::performance;
+  plan.budget_bytes = in.at("budget_bytes").get<std::int64_t>();
+  plan.peak_bytes = in.at("peak_bytes").get<std::int64_t>();
+  plan.tier_bytes = in.at("tier_bytes").get<std::int64_t>();
+  plan.assignment = in.at("assignment").get<std::vector<int>>();
+  for (const auto& step : in.at("steps")) plan.steps.push_back(read_step(step));
+  for (const auto& stay : in.at("placements")) {
+    Placement placement{.steps = {stay.at("from").get<std::int64_t>(), stay.at("to").get<std::int64_t>()},
+                        .offset_bytes = stay.at("offset_bytes").get<std::int64_t>(),
+                        .bytes = stay.at("bytes").get<std::int64_t>()};
+    if (stay.contains("buffer")) placement.buffer = BufferId(index_in(stay.at("buffer")));
+    plan.placements.push_back(placement);
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  json out = {{"vdnn_plan", kFormat},
+              {"program_fingerprint", fmt::format("{:016x}", plan.program_fingerprint)},
+              {"policy", plan.policy},
+              {"algorithms", algorithms_name(plan.algorithms)},
+              {"budget_bytes", plan.budget_bytes},
+              {"peak_bytes", plan.peak_bytes},
+              {"tier_bytes", plan.tier_bytes},
+              {"assignment", plan.assignment},
+              {"steps", json::array()},
+              {"placements", json::array()}};
+  for (const auto& step : plan.steps) out["steps"].push_back(step_json(step));
+  for (const auto& placement : plan.placements) {
+    json stay = {{"from", placement.steps.begin},
+                 {"to", placement.steps.end},
+                 {"offset_bytes", placement.offset_bytes},
+                 {"bytes", placement.bytes}};
+    if (placement.buffer.valid()) stay["buffer"] = placement.buffer.index();
+    out["placements"].push_back(std::move(stay));
+  }
+  return out.dump();
+}
+
+Plan read_plan(std::string_view text) {
+  try {
+    return read(json::parse(text));
+  } catch (const json::exception& error) {
+    throw ModelError(fmt::format("plan: {}", error.what()));
+  }
+}
+
+}  // namespace vdnn

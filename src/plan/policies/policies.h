@@ -1,0 +1,12 @@
+#pragma once
+
+#include "plan/policy.h"
+
+namespace vdnn {
+
+extern const Policy kBaseline;
+extern const Policy kOracle;
+extern const Policy kVdnnAll;
+extern const Policy kVdnnConv;
+
+}  // namespace vdnn

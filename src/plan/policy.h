@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plan/liveness.h"
+#include "program/granule.h"
+#include "vdnn/plan.h"
+
+namespace vdnn {
+
+// A buffer's trip to the tier and back, in positions of kernels. Copies start when the kernel named is
+// launched; the kernel named by a `done` starts only when the copy has ended.
+struct Movement {
+  BufferId buffer;
+  std::int32_t offload_with = 0;
+  std::int32_t offload_done = 0;
+  std::int32_t release = 0;  // the buffer's address is free from this kernel on
+  std::int32_t prefetch_with = 0;
+  std::int32_t prefetch_done = 0;
+};
+
+// What a policy decides; addresses and waits follow from it.
+struct Decisions {
+  std::vector<Movement> movements;
+  // False: feature maps and weight gradients keep an address of their own for the whole step, as
+  // network-wide allocation does.
+  bool share_addresses = true;
+  // True: the budget does not bind.
+  bool unlimited = false;
+};
+
+// A policy is one such value in a file of its own in policies/, listed in policy_registry.cpp.
+struct Policy {
+  std::string_view name;
+  std::string_view summary;
+  bool offloads = false;
+  Decisions (*decide)(const Program& program, const Uses& uses);
+};
+
+std::span<const Policy* const> registered_policies();
+const Policy& find_policy(std::string_view name);
+
+// True for buffers that the paper's policies may move at all.
+bool may_move(const Buffer& buffer);
+
+}  // namespace vdnn

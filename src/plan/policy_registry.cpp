@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/nearest.h"
+#include "plan/policies/policies.h"
+#include "vdnn/error.h"
+
+namespace vdnn {
+namespace {
+
+const std::array<const Policy*, 4> kPolicies = {&kBaseline, &kOracle, &kVdnnAll, &kVdnnConv};
+
+}  // namespace
+
+std::span<const Policy* const> registered_policies() { return kPolicies; }
+
+const Policy& find_policy(std::string_view name) {
+  std::vector<std::string> known;
+  for (const auto* policy : kPolicies) {
+    if (policy->name == name) return *policy;
+    known.emplace_back(policy->name);
+  }
+  throw UsageError(fmt::format("unknown policy '{}'{}", name, suggest(name, known)));
+}
+
+std::vector<PolicyInfo> policies() {
+  std::vector<PolicyInfo> infos;
+  for (const auto* policy : kPolicies) {
+    infos.push_back({std::string(policy->name), std::string(policy->summary), policy->offloads});
+  }
+  return infos;
+}
+
+bool may_move(const Buffer& buffer) {
+  return !buffer.persistent && !buffer.result && buffer.bytes >= kLeastMovedBytes &&
+         (buffer.role == Role::feature_map || buffer.role == Role::input);
+}
+
+}  // namespace vdnn

@@ -1,0 +1,327 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "vdnn/plan.h"
+
+namespace vdnn {
+namespace {
+
+constexpr std::size_t kMostViolations = 20;
+
+// What must have happened before a step starts, by stream: every step up to and including this one.
+using Before = std::array<std::int64_t, 3>;
+
+class Verifier {
+ public:
+  Verifier(const Program& program, const Plan& plan) : program_(program), plan_(plan) {}
+
+  std::vector<std::string> run() {
+    if (check_structure()) {
+      check_alignment_and_peak();
+      check_overlaps();
+      find_before();
+      check_data();
+      check_address_reuse();
+    }
+    return std::move(violations_);
+  }
+
+ private:
+  template <class... Args>
+  void report(fmt::format_string<Args...> text, Args&&... args) {
+    if (violations_.size() < kMostViolations) violations_.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  [[nodiscard]] std::string name(const Placement& placement) const {
+    if (placement.buffer.valid()) return program_.buffer(placement.buffer).name;
+    return fmt::format("workspace of step {}", placement.steps.begin);
+  }
+
+  // Everything a file can get wrong, so that the checks below may index freely.
+  bool check_structure() {
+    const auto step_count = static_cast<std::int64_t>(plan_.steps.size());
+    if (plan_.program_fingerprint != fingerprint(program_)) report("structure: the plan is for another program");
+    if (plan_.assignment.size() != program_.kernels.size()) report("structure: assignment of {} kernels, program has {}", plan_.assignment.size(), program_.kernels.size());
+    for (std::size_t k = 0; k < std::min(plan_.assignment.size(), program_.kernels.size()); ++k) {
+      if (plan_.assignment[k] < 0 || static_cast<std::size_t>(plan_.assignment[k]) >= program_.kernels[k].candidates.size()) {
+        report("structure: {} has no candidate {}", program_.kernels[k].name, plan_.assignment[k]);
+      }
+    }
+    std::size_t next_kernel = 0;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      const bool launch = step.kind == StepKind::launch;
+      if (launch && step.kernel != KernelId(next_kernel++)) report("structure: step {} launches out of order", s);
+      if (!launch && step.buffer.index() >= program_.buffers.size()) report("structure: step {} moves no buffer", s);
+      for (const auto wait : step.waits) {
+        if (wait < 0 || wait >= static_cast<std::int64_t>(s)) report("P10: step {} waits for step {}, which is not before it", s, wait);
+      }
+    }
+    if (next_kernel != program_.kernels.size()) report("structure: {} of {} kernels are launched", next_kernel, program_.kernels.size());
+    for (const auto& placement : plan_.placements) {
+      if (placement.buffer.valid() && placement.buffer.index() >= program_.buffers.size()) {
+        report("structure: a placement of no buffer");
+      } else if (placement.steps.begin < 0 || placement.steps.empty() || placement.steps.end > step_count) {
+        report("structure: {} is placed in steps [{}, {}) of {}", name(placement), placement.steps.begin, placement.steps.end, step_count);
+      }
+      if (placement.offset_bytes < 0 || placement.bytes < 0 || placement.offset_bytes > INT64_MAX - placement.bytes) report("P3: {} lies at [{}, +{})", name(placement), placement.offset_bytes, placement.bytes);
+    }
+    return violations_.empty();
+  }
+
+  void check_alignment_and_peak() {
+    std::int64_t highest = 0;
+    for (const auto& placement : plan_.placements) {
+      const std::int64_t alignment = placement.buffer.valid() ? program_.buffer(placement.buffer).alignment_bytes : 64;
+      if (placement.offset_bytes % alignment != 0) report("P9: {} at {} is not aligned to {}", name(placement), placement.offset_bytes, alignment);
+      if (placement.buffer.valid() && placement.bytes < program_.buffer(placement.buffer).placed_bytes()) {
+        report("P1: {} has {} bytes, needs {}", name(placement), placement.bytes, program_.buffer(placement.buffer).placed_bytes());
+      }
+      highest = std::max(highest, placement.offset_bytes + placement.bytes);
+    }
+    if (highest > plan_.budget_bytes) report("P3: highest address {} is above the budget {}", highest, plan_.budget_bytes);
+    if (highest != plan_.peak_bytes) report("P4: highest address {} is not the stated peak {}", highest, plan_.peak_bytes);
+  }
+
+  // Sweeps over time with the live placements ordered by address: O(n log n).
+  void check_overlaps() {
+    std::vector<std::pair<std::int64_t, std::size_t>> begins;
+    std::vector<std::pair<std::int64_t, std::size_t>> ends;
+    for (std::size_t i = 0; i < plan_.placements.size(); ++i) {
+      begins.emplace_back(plan_.placements[i].steps.begin, i);
+      ends.emplace_back(plan_.placements[i].steps.end, i);
+    }
+    std::sort(begins.begin(), begins.end());
+    std::sort(ends.begin(), ends.end());
+    std::set<std::pair<std::int64_t, std::size_t>> live;
+    std::size_t ended = 0;
+    for (const auto& [step, i] : begins) {
+      for (; ended < ends.size() && ends[ended].first <= step; ++ended) {
+        const auto gone = ends[ended].second;
+        live.erase({plan_.placements[gone].offset_bytes, gone});
+      }
+      const Placement& placement = plan_.placements[i];
+      if (placement.bytes == 0) continue;
+      const auto [at, fresh] = live.insert({placement.offset_bytes, i});
+      const auto next = std::next(at);
+      if (next != live.end() && next->first < placement.offset_bytes + placement.bytes) report_overlap(i, next->second);
+      if (at != live.begin()) {
+        const Placement& below = plan_.placements[std::prev(at)->second];
+        if (below.offset_bytes + below.bytes > placement.offset_bytes) report_overlap(i, std::prev(at)->second);
+      }
+    }
+  }
+
+  void report_overlap(std::size_t a, std::size_t b) {
+    report("P1: {} and {} overlap at step {}", name(plan_.placements[a]), name(plan_.placements[b]),
+           std::max(plan_.placements[a].steps.begin, plan_.placements[b].steps.begin));
+  }
+
+  void find_before() {
+    std::array<std::int64_t, 3> latest = {-1, -1, -1};
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      Before before = {-1, -1, -1};
+      const auto include = [&](std::int64_t step) {
+        const auto& known = before_[static_cast<std::size_t>(step)];
+        for (std::size_t k = 0; k < 3; ++k) before[k] = std::max(before[k], known[k]);
+        auto& own = before[static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(step)].kind)];
+        own = std::max(own, step);
+      };
+      const auto stream = static_cast<std::size_t>(plan_.steps[s].kind);
+      if (latest[stream] >= 0) include(latest[stream]);
+      for (const auto wait : plan_.steps[s].waits) include(wait);
+      latest[stream] = static_cast<std::int64_t>(s);
+      before_.push_back(before);
+    }
+  }
+
+  [[nodiscard]] bool happens_before(std::int64_t first, std::size_t second) const {
+    return before_[second][static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(first)].kind)] >= first;
+  }
+
+  struct Access {
+    std::int64_t step = 0;
+    bool writes = false;
+  };
+  // What is known of one buffer as the steps go by.
+  struct State {
+    std::int64_t version = 0;           // writes by kernels so far
+    std::int64_t writer = -1;           // step that wrote the resident copy last
+    std::int64_t resident_version = -1; // -1: nothing resident
+    std::size_t stay = SIZE_MAX;        // placement of the resident copy
+    std::int64_t tier_version = -1;
+    std::int64_t tier_offset = -1;
+    std::int64_t tier_step = -1;
+    std::vector<Access> accesses;       // of the resident copy
+  };
+
+  std::size_t stay_at(BufferId buffer, std::size_t step) const {
+    const auto stays = stays_.find(buffer);
+    if (stays == stays_.end()) return SIZE_MAX;
+    for (const auto i : stays->second) {
+      if (plan_.placements[i].steps.contains(static_cast<std::int64_t>(step))) return i;
+    }
+    return SIZE_MAX;
+  }
+
+  // Moves the state of a buffer to the stay that covers the step; false where there is none.
+  bool enter(BufferId buffer, std::size_t step, State& state) {
+    const auto stay = stay_at(buffer, step);
+    if (stay == SIZE_MAX) {
+      report("P2: {} has no address at step {}", program_.buffer(buffer).name, step);
+      return false;
+    }
+    if (stay != state.stay) {
+      if (state.stay != SIZE_MAX || !program_.buffer(buffer).persistent) state.resident_version = -1;
+      state.stay = stay;
+      state.writer = -1;
+      state.accesses.clear();
+    }
+    return true;
+  }
+
+  void access(BufferId buffer, std::size_t step, State& state, bool writes) {
+    for (const auto& earlier : state.accesses) {
+      if ((writes || earlier.writes) && earlier.step != static_cast<std::int64_t>(step) && !happens_before(earlier.step, step)) {
+        report("P10: step {} and step {} both use {} and are not ordered", earlier.step, step, program_.buffer(buffer).name);
+        break;
+      }
+    }
+    state.accesses.push_back({static_cast<std::int64_t>(step), writes});
+    first_last_[state.stay].push_back(static_cast<std::int64_t>(step));
+  }
+
+  void check_data() {
+    for (std::size_t i = 0; i < plan_.placements.size(); ++i) {
+      if (plan_.placements[i].buffer.valid()) stays_[plan_.placements[i].buffer].push_back(i);
+      else first_last_[i].push_back(plan_.placements[i].steps.begin);
+    }
+    std::vector<State> states(program_.buffers.size());
+    for (std::size_t b = 0; b < states.size(); ++b) {
+      if (program_.buffers[b].persistent) states[b].resident_version = 0;
+    }
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      if (step.kind == StepKind::launch) {
+        check_launch(s, states);
+      } else if (State& state = states[step.buffer.index()]; enter(step.buffer, s, state)) {
+        step.kind == StepKind::offload ? check_offload(s, state) : check_prefetch(s, state);
+      }
+    }
+    for (std::size_t b = 0; b < states.size(); ++b) {
+      const bool kept = program_.buffers[b].persistent || program_.buffers[b].result;
+      if (kept && (states[b].resident_version != states[b].version || states[b].stay == SIZE_MAX ||
+                   plan_.placements[states[b].stay].steps.end != static_cast<std::int64_t>(plan_.steps.size()))) {
+        if (stays_.contains(BufferId(b)) && states[b].stay == SIZE_MAX && program_.buffers[b].persistent) continue;  // unused
+        report("P2: {} is not resident when the step is over", program_.buffers[b].name);
+      }
+    }
+  }
+
+  void check_launch(std::size_t s, std::vector<State>& states) {
+    const Kernel& kernel = program_.kernel(plan_.steps[s].kernel);
+    const auto candidate = static_cast<std::size_t>(plan_.assignment[plan_.steps[s].kernel.index()]);
+    if (kernel.candidates[candidate].workspace_bytes > workspace_at(s)) report("P2: {} lacks its workspace at step {}", kernel.name, s);
+    for (const auto& view : kernel.reads) {
+      State& state = states[view.buffer.index()];
+      if (!enter(view.buffer, s, state)) continue;
+      if (state.resident_version != state.version) report("P2: {} at step {} reads {}, which does not hold its last value", kernel.name, s, program_.buffer(view.buffer).name);
+      access(view.buffer, s, state, false);
+    }
+    for (const auto& view : kernel.writes) {
+      State& state = states[view.buffer.index()];
+      if (!enter(view.buffer, s, state)) continue;
+      access(view.buffer, s, state, true);
+      state.resident_version = ++state.version;
+    }
+  }
+
+  [[nodiscard]] std::int64_t workspace_at(std::size_t step) {
+    if (workspaces_.empty()) {
+      workspaces_.resize(plan_.steps.size(), 0);
+      for (const auto& placement : plan_.placements) {
+        if (!placement.buffer.valid()) workspaces_[static_cast<std::size_t>(placement.steps.begin)] = placement.bytes;
+      }
+    }
+    return workspaces_[step];
+  }
+
+  void check_offload(std::size_t s, State& state) {
+    const PlanStep& step = plan_.steps[s];
+    if (state.resident_version != state.version) report("P2: step {} offloads {}, which does not hold its last value", s, program_.buffer(step.buffer).name);
+    access(step.buffer, s, state, false);
+    const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
+    if (step.tier_offset_bytes < 0 || step.tier_offset_bytes + bytes > plan_.tier_bytes) report("P10: step {} writes outside the tier's {} bytes", s, plan_.tier_bytes);
+    for (const auto& [offset, other] : tier_ranges_) {
+      if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes && step.tier_offset_bytes < offset + other.second) {
+        report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name, program_.buffer(other.first).name);
+      }
+    }
+    tier_ranges_[step.tier_offset_bytes] = {step.buffer, bytes};
+    state.tier_version = state.resident_version;
+    state.tier_offset = step.tier_offset_bytes;
+    state.tier_step = static_cast<std::int64_t>(s);
+  }
+
+  void check_prefetch(std::size_t s, State& state) {
+    const PlanStep& step = plan_.steps[s];
+    if (state.tier_version != state.version || state.tier_offset != step.tier_offset_bytes) {
+      report("P2: step {} prefetches {}, whose last value is not there", s, program_.buffer(step.buffer).name);
+    } else if (!happens_before(state.tier_step, s)) {
+      report("P10: step {} prefetches {} before its offload (step {}) has ended", s, program_.buffer(step.buffer).name, state.tier_step);
+    }
+    access(step.buffer, s, state, true);
+    state.resident_version = state.tier_version;
+  }
+
+  // Each owner's first access must follow every access of the owners whose bytes it takes over. Kernels
+  // follow each other on their stream; only pairs with a copy in them can go wrong.
+  void check_address_reuse() {
+    const auto is_copy = [&](std::int64_t step) { return plan_.steps[static_cast<std::size_t>(step)].kind != StepKind::launch; };
+    std::vector<std::size_t> with_copies;
+    std::vector<std::size_t> used;
+    for (const auto& [stay, steps] : first_last_) {
+      used.push_back(stay);
+      if (std::any_of(steps.begin(), steps.end(), is_copy)) with_copies.push_back(stay);
+    }
+    const auto check = [&](std::size_t before, std::size_t after) {
+      const Placement& a = plan_.placements[before];
+      const Placement& b = plan_.placements[after];
+      if (before == after || a.steps.end > b.steps.begin || a.offset_bytes >= b.offset_bytes + b.bytes || b.offset_bytes >= a.offset_bytes + a.bytes) return;
+      const auto first = first_last_[after].front();
+      for (const auto step : first_last_[before]) {
+        if (!happens_before(step, static_cast<std::size_t>(first))) {
+          report("P10: step {} takes over bytes of {} that step {} may still use", first, name(a), step);
+          return;
+        }
+      }
+    };
+    for (const auto copied : with_copies) {
+      for (const auto other : used) {
+        check(copied, other);
+        check(other, copied);
+      }
+    }
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  std::vector<std::string> violations_;
+  std::vector<Before> before_;
+  std::map<BufferId, std::vector<std::size_t>> stays_;
+  std::map<std::size_t, std::vector<std::int64_t>> first_last_;  // steps that use a placement, in order
+  std::map<std::int64_t, std::pair<BufferId, std::int64_t>> tier_ranges_;
+  std::vector<std::int64_t> workspaces_;  // by step
+};
+
+}  // namespace
+
+std::vector<std::string> verify_plan(const Program& program, const Plan& plan) {
+  return Verifier(program, plan).run();
+}
+
+}  // namespace vdnn

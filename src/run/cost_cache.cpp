@@ -1,0 +1,106 @@
+#include "run/cost_cache.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace vdnn {
+namespace {
+
+using Times = std::map<std::string, double>;  // "signature | algorithm/slices" -> seconds
+
+std::string time_key(const Kernel& kernel, const Candidate& candidate) {
+  return fmt::format("{} | {}/{}", kernel.signature, candidate.algorithm, candidate.slices);
+}
+
+nlohmann::json read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return nlohmann::json::object();
+  auto content = nlohmann::json::parse(file, nullptr, false);
+  return content.is_object() ? content : nlohmann::json::object();
+}
+
+Times read_times(const std::string& path, const std::string& machine) {
+  Times times;
+  const auto content = read_file(path);
+  const auto known = content.find(machine);
+  if (known == content.end() || !known->is_object()) return times;
+  for (const auto& [key, value] : known->items()) {
+    if (value.is_number() && value.get<double>() > 0) times[key] = value.get<double>();
+  }
+  return times;
+}
+
+void write_times(const std::string& path, const std::string& machine, const Times& times) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  auto content = read_file(path);
+  for (const auto& [key, seconds] : times) content[machine][key] = seconds;
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  {
+    std::ofstream file(temporary);
+    file << content.dump(1) << '\n';
+    if (!file.flush()) {
+      std::filesystem::remove(temporary, ignored);
+      return;
+    }
+  }
+  std::filesystem::rename(temporary, path, ignored);
+  if (ignored) std::filesystem::remove(temporary, ignored);
+}
+
+}  // namespace
+
+std::string default_cache_directory() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/vdnn";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.cache/vdnn";
+  }
+  return {};
+}
+
+void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes, int threads,
+                     const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  struct Timing {
+    KernelId kernel;
+    int candidate = 0;
+  };
+  const Program& program = executable.program();
+  const std::string machine = executable.cost_key(threads);
+  const std::string path = directory.empty() ? "" : directory + "/kernel_times.json";
+  Times times = path.empty() ? Times{} : read_times(path, machine);
+  std::map<std::string, Timing> wanted;
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    const auto& kernel = program.kernels[k];
+    for (std::size_t c = 0; kernel.candidates.size() > 1 && c < kernel.candidates.size(); ++c) {
+      const auto key = time_key(kernel, kernel.candidates[c]);
+      if (!times.contains(key)) wanted.try_emplace(key, Timing{KernelId(k), static_cast<int>(c)});
+    }
+  }
+  if (!wanted.empty()) {
+    const auto timer = executable.open_timer(limit_bytes, threads);
+    std::int64_t done = 0;
+    for (const auto& [key, timing] : wanted) {
+      if (progress) progress(done++, static_cast<std::int64_t>(wanted.size()));
+      const double seconds = timer->seconds(timing.kernel, timing.candidate);
+      if (seconds > 0) times[key] = seconds;
+    }
+    if (progress) progress(done, done);
+    if (!path.empty()) write_times(path, machine, times);
+  }
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    for (std::size_t c = 0; c < program.kernels[k].candidates.size(); ++c) {
+      const auto known = times.find(time_key(program.kernels[k], program.kernels[k].candidates[c]));
+      if (known != times.end()) executable.set_seconds(KernelId(k), static_cast<int>(c), known->second);
+    }
+  }
+}
+
+}  // namespace vdnn

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/cpu_count.h"
+#include "run/cost_cache.h"
+#include "vdnn/bytes.h"
+#include "vdnn/error.h"
+#include "vdnn/session.h"
+
+namespace vdnn {
+namespace {
+
+// Left for the process itself and for others when a budget is not given.
+constexpr std::int64_t kReserveBytes = 512 * kMiB;
+
+}  // namespace
+
+class Job::Impl {
+ public:
+  Impl(const Graph& graph, const JobOptions& options)
+      : options_(options),
+        threads_(options.threads > 0 ? options.threads : usable_cpu_count()),
+        device_(open_device(options.device)),
+        graph_(differentiate(graph, options.optimizer)),
+        executable_(device_->lower(graph_, threads_)) {
+    if (options_.cache_directory.empty()) options_.cache_directory = default_cache_directory();
+  }
+
+  Plan plan(const PlanRequest& request) {
+    if (request.algorithms == Algorithms::performance && !request.assignment && !measured_) {
+      measure_kernels(*executable_, options_.cache_directory, device_->description().free_bytes, threads_,
+                      options_.on_measure);
+      measured_ = true;
+    }
+    PlanResult result = make_plan(executable_->program(), request);
+    if (!result.plan) {
+      throw BudgetError(explain(executable_->program(), *result.infeasible, request.budget_bytes),
+                        result.infeasible->least_budget_bytes);
+    }
+    const auto violations = verify_plan(executable_->program(), *result.plan);
+    if (!violations.empty()) {
+      throw Error(fmt::format("the plan of {} breaks its rules: {}", request.policy, fmt::join(violations, "; ")));
+    }
+    return std::move(*result.plan);
+  }
+
+  Plan plan_best(std::int64_t budget_bytes) {
+    std::int64_t least = INT64_MAX;
+    std::string why;
+    for (const auto algorithms : {Algorithms::performance, Algorithms::memory}) {
+      for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
+        try {
+          return plan({.policy = policy, .algorithms = algorithms, .budget_bytes = budget_bytes});
+        } catch (const BudgetError& error) {
+          if (error.least_budget_bytes() < least) why = error.what();
+          least = std::min(least, error.least_budget_bytes());
+        }
+      }
+    }
+    throw BudgetError(why, least);
+  }
+
+  JobOptions options_;
+  int threads_;
+  std::unique_ptr<Device> device_;
+  TrainingGraph graph_;
+  std::unique_ptr<Executable> executable_;
+  bool measured_ = false;
+};
+
+Job::Job(const Graph& graph, const JobOptions& options) : impl_(std::make_unique<Impl>(graph, options)) {}
+Job::~Job() = default;
+
+const TrainingGraph& Job::graph() const { return impl_->graph_; }
+const Program& Job::program() const { return impl_->executable_->program(); }
+DeviceDescription Job::device() const { return impl_->device_->description(); }
+Executable& Job::executable() { return *impl_->executable_; }
+int Job::threads() const { return impl_->threads_; }
+Plan Job::plan(const PlanRequest& request) { return impl_->plan(request); }
+
+Plan Job::plan_best(std::int64_t budget_bytes) { return impl_->plan_best(budget_bytes); }
+
+std::int64_t Job::default_budget_bytes() const {
+  return std::max<std::int64_t>(kMiB, device().free_bytes - kReserveBytes) / kMiB * kMiB;
+}
+
+}  // namespace vdnn
