@@ -45,8 +45,8 @@ class Job {
   Plan plan(const PlanRequest& request);
 
   // Plans with the policy that moves least among those that fit: baseline, vdnn-conv, vdnn-all, each with the
-  // fastest algorithms, then with the leanest. Throws BudgetError where none fits.
-  Plan plan_best(std::int64_t budget_bytes);
+  // fastest algorithms, then with the leanest, or with the given ones alone. Throws BudgetError where none fits.
+  Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms = {});
 
   // The budget that a run gets when none is given: what is free, less a reserve.
   [[nodiscard]] std::int64_t default_budget_bytes() const;

@@ -37,7 +37,7 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
   std::istringstream list(options.policies);
   for (std::string item; std::getline(list, item, ',');) {
     const auto colon = item.find(':');
-    const std::string algorithms = colon == std::string::npos ? options.algorithms : item.substr(colon + 1);
+    const std::string algorithms = colon == std::string::npos ? (options.algorithms.empty() ? "performance" : options.algorithms) : item.substr(colon + 1);
     Contender contender{.name = fmt::format("{} ({})", item.substr(0, colon), algorithms_name(parse_algorithms(algorithms)).substr(0, 1))};
     try {
       contender.plan = run.job->plan({.policy = item.substr(0, colon),
@@ -155,7 +155,7 @@ void add_bench(CLI::App& app) {
   command->footer("Example: vdnn bench vgg-16 --batch 32 --memory 2.6GiB --policies oracle,vdnn-conv,vdnn-all --steps 10");
   options->add_to(*command);
   command->add_option("--policies", options->policies, "Comma-separated, each with :m or :p for its algorithms")->capture_default_str();
-  command->add_option("--algorithms", options->algorithms, "Of policies without their own: memory or performance")->capture_default_str();
+  command->add_option("--algorithms", options->algorithms, "Of policies without their own: memory or performance (default)");
   command->callback([options] { bench(*options); });
 }
 

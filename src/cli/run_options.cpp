@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
 
 #include "cli/progress.h"
 #include "vdnn/bytes.h"
@@ -43,6 +48,11 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--json", json, "Write the results to this file; - is standard output");
 }
 
+void RunOptions::add_policy_to(CLI::App& command) {
+  command.add_option("--policy", policy, "One of `vdnn policies` (default the best that fits)");
+  command.add_option("--algorithms", algorithms, "memory or performance (default the best that fits)");
+}
+
 Algorithms parse_algorithms(const std::string& text) {
   if (text == "memory" || text == "m") return Algorithms::memory;
   if (text == "performance" || text == "p") return Algorithms::performance;
@@ -50,6 +60,8 @@ Algorithms parse_algorithms(const std::string& text) {
 }
 
 Run open_run(const RunOptions& options) {
+  check_writable(options.json);
+  if (!options.algorithms.empty()) static_cast<void>(parse_algorithms(options.algorithms));
   std::optional<std::int64_t> budget;
   if (!options.memory.empty()) budget = parse_bytes(options.memory);
   const Graph graph =
@@ -82,10 +94,22 @@ SessionOptions session_options(const RunOptions& options) {
   return {.seed = options.seed, .learning_rate = options.learning_rate, .spill_directory = options.spill};
 }
 
+void check_writable(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const std::filesystem::path target(path);
+  const auto directory = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  if (std::filesystem::is_directory(target)) throw StorageError(fmt::format("cannot write {}: it is a directory", path));
+  if (access(directory.c_str(), W_OK) != 0) {
+    throw StorageError(fmt::format("cannot write {}: {}: {}", path, directory.string(), std::strerror(errno)));
+  }
+}
+
 Plan plan_run(Run& run, const RunOptions& options) {
-  if (options.policy.empty()) return run.job->plan_best(run.budget_bytes);
+  std::optional<Algorithms> algorithms;
+  if (!options.algorithms.empty()) algorithms = parse_algorithms(options.algorithms);
+  if (options.policy.empty()) return run.job->plan_best(run.budget_bytes, algorithms);
   return run.job->plan({.policy = options.policy,
-                        .algorithms = parse_algorithms(options.algorithms),
+                        .algorithms = algorithms.value_or(Algorithms::performance),
                         .budget_bytes = run.budget_bytes});
 }
 

@@ -21,7 +21,7 @@ struct RunOptions {
   std::optional<std::int64_t> classes;
   std::string memory;
   std::string policy;
-  std::string algorithms = "performance";
+  std::string algorithms;  // empty: the policy's best
   std::int64_t steps = 0;  // 0: not given
   std::int64_t epochs = 0;
   double learning_rate = 0.01;
@@ -34,6 +34,8 @@ struct RunOptions {
   std::string json;
 
   void add_to(CLI::App& command);
+  // For commands that run one policy.
+  void add_policy_to(CLI::App& command);
 };
 
 Algorithms parse_algorithms(const std::string& text);
@@ -48,6 +50,9 @@ struct Run {
 Run open_run(const RunOptions& options);
 
 SessionOptions session_options(const RunOptions& options);
+
+// Refuses now what could not be written when the work is done. Throws StorageError.
+void check_writable(const std::string& path);
 
 // The policy asked for, or the best that fits.
 Plan plan_run(Run& run, const RunOptions& options);

@@ -36,6 +36,7 @@ std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64
 
 void train(const TrainOptions& options) {
   watch_for_interrupts();
+  check_writable(options.save);
   Run run = open_run(options);
   Session session(*run.job, plan_run(run, options), run.data, session_options(options));
   describe(run, session.plan());
@@ -63,8 +64,7 @@ void add_train(CLI::App& app) {
   auto* command = app.add_subcommand("train", "Train a network inside a memory budget");
   command->footer("Example: vdnn train vgg-16 --batch 32 --memory 2.4GiB --policy vdnn-all --steps 3");
   options->add_to(*command);
-  command->add_option("--policy", options->policy, "One of `vdnn policies` (default the best that fits)");
-  command->add_option("--algorithms", options->algorithms, "memory or performance")->capture_default_str();
+  options->add_policy_to(*command);
   command->add_option("--save", options->save, "Write the weights as safetensors when done");
   command->callback([options] { with_budget_report(options->json, [&] { train(*options); }); });
 }

@@ -96,8 +96,7 @@ void add_verify(CLI::App& app) {
   auto* command = app.add_subcommand("verify", "Train twice, with unlimited memory and under a policy, and compare all bits");
   command->footer("Example: vdnn verify googlenet --image 64 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
   options->add_to(*command);
-  command->add_option("--policy", options->policy, "One of `vdnn policies` (default the best that fits)");
-  command->add_option("--algorithms", options->algorithms, "memory or performance")->capture_default_str();
+  options->add_policy_to(*command);
   command->add_flag("--poison", options->poison, "Fill released memory with NaN");
   command->callback([options] { with_budget_report(options->json, [&] { verify(*options); }); });
 }

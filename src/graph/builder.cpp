@@ -8,7 +8,14 @@
 
 namespace vdnn {
 
+namespace {
+
+bool is_name(const std::string& text) { return !text.empty() && text.find_first_of(" \t\n\r,()=#") == std::string::npos; }
+
+}  // namespace
+
 GraphBuilder::GraphBuilder(std::string name, const Shape& input) {
+  if (!is_name(name)) throw ModelError(fmt::format("'{}' is not a network's name: no spaces, commas, brackets, '=' or '#'", name));
   if (input.rank() != 4 || *std::min_element(input.dims().begin(), input.dims().end()) < 1) {
     throw ModelError(fmt::format("network {}: the input must be batch x channels x height x width, all at least 1, not {}",
                                  name, input.text()));
@@ -25,7 +32,7 @@ TensorId GraphBuilder::append(OpKind kind, std::string name, std::vector<TensorI
   const OpFamily& family = op_family(kind);
   ForwardOp op{.kind = kind,
                .name = std::move(name),
-               .attributes = std::move(attributes),
+               .attributes = attributes,
                .inputs = std::move(inputs)};
   std::vector<Shape> shapes;
   for (const auto input : op.inputs) {
@@ -38,7 +45,7 @@ TensorId GraphBuilder::append(OpKind kind, std::string name, std::vector<TensorI
     throw ModelError(fmt::format("{} {}: takes {} to {} inputs, not {}", op_name(kind), op.name,
                                  family.least_inputs, family.most_inputs, shapes.size()));
   }
-  if (op.name.empty() || op.name.find_first_of(" \t\n\r,()=#") != std::string::npos) {
+  if (!is_name(op.name)) {
     throw ModelError(fmt::format("{}: '{}' is not a name: no spaces, commas, brackets, '=' or '#'", op_name(kind), op.name));
   }
   for (const auto& tensor : graph_.tensors_) {
@@ -105,9 +112,6 @@ Graph GraphBuilder::build() && {
     const bool loss = op->kind == OpKind::softmax_cross_entropy;
     if (!loss && !used[op->output.index()]) {
       throw ModelError(fmt::format("{} {}: its output reaches no loss", op_name(op->kind), op->name));
-    }
-    if (loss && used[op->output.index()]) {
-      throw ModelError(fmt::format("{} {}: nothing may follow a loss", op_name(op->kind), op->name));
     }
     for (const auto input : op->inputs) used[input.index()] = true;
   }

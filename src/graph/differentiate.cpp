@@ -103,7 +103,8 @@ class Differentiation {
          .kind = forward_op.kind,
          .layer_class = behind_classifier ? LayerClass::classifier : LayerClass::feature_extraction});
     const std::size_t at = training_.ops.size();
-    op_family(op.kind).forward(backward_, std::move(op));
+    const OpFamily& family = op_family(op.kind);
+    family.forward(backward_, std::move(op));
     forward_ops_.push_back(training_.ops[at]);
     classifier_output_.resize(training_.tensors.size());
   }

@@ -76,6 +76,8 @@ void forward_as_is(Backward& backward, TrainingOp op) { backward.append(std::mov
 
 std::int64_t window_outputs(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                             std::int64_t dilation, bool ceil) {
+  // Far too large a window, whose extent may overflow.
+  if (kernel > 1 && dilation > (input + 2 * padding) / (kernel - 1)) return 0;
   const std::int64_t room = input + 2 * padding - ((kernel - 1) * dilation + 1);
   if (room < 0) return 0;
   std::int64_t outputs = (ceil ? (room + stride - 1) / stride : room / stride) + 1;

@@ -57,6 +57,22 @@ std::string attributes_text(const Attributes& attributes, const Attributes& defa
 }
 
 class Parser {
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw ModelError(fmt::format("{}:{}: {}", source_, line_, why));
+  }
+
+  // Errors of the builder, with the place in the file.
+  template <class Build>
+  auto placed(Build&& build) const {
+    try {
+      return build();
+    } catch (const ModelError& error) {
+      refuse(error.what());
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}:{}: {}", source_, line_, error.what()));
+    }
+  }
+
  public:
   Parser(std::string_view source, std::optional<std::int64_t> batch, std::optional<std::int64_t> image)
       : source_(source), batch_(batch), image_(image) {}
@@ -70,7 +86,7 @@ class Parser {
       std::vector<std::string> tokens;
       for (std::string word; words >> word;) tokens.push_back(word);
       if (tokens.empty()) continue;
-      if (tokens[0] == "network") {
+      if (tokens[0] == "network" && (tokens.size() < 2 || tokens[1] != "=")) {
         if (tokens.size() != 2) refuse("wants 'network NAME'");
         name_ = tokens[1];
       } else if (tokens[0] == "input" && (tokens.size() < 2 || tokens[1] != "=")) {
@@ -80,14 +96,10 @@ class Parser {
       }
     }
     if (!builder_) refuse("has no 'input' line");
-    return std::move(*builder_).build();
+    return placed([&] { return std::move(*builder_).build(); });
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw ModelError(fmt::format("{}:{}: {}", source_, line_, why));
-  }
-
   static std::map<std::string, std::string> pairs(const std::vector<std::string>& words, const Parser& parser) {
     std::map<std::string, std::string> result;
     for (const auto& word : words) {
@@ -110,7 +122,7 @@ class Parser {
     }
     if (batch_) sizes["batch"] = *batch_;
     if (image_) sizes["height"] = sizes["width"] = *image_;
-    builder_.emplace(name_, Shape{sizes["batch"], sizes["channels"], sizes["height"], sizes["width"]});
+    placed([&] { return &builder_.emplace(name_, Shape{sizes["batch"], sizes["channels"], sizes["height"], sizes["width"]}); });
     tensors_["input"] = builder_->input();
   }
 
@@ -139,11 +151,7 @@ class Parser {
     for (std::string word; rest >> word;) words.push_back(word);
     Attributes attributes = family.default_attributes;
     set(attributes, name, kind, pairs(words, *this));
-    try {
-      tensors_[name] = builder_->append(family.kind, name, std::move(inputs), attributes);
-    } catch (const ModelError& error) {
-      refuse(error.what());
-    }
+    tensors_[name] = placed([&] { return builder_->append(family.kind, name, std::move(inputs), attributes); });
   }
 
   void set(Attributes& attributes, const std::string& name, const std::string& kind,

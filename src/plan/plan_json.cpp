@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "vdnn/error.h"
 #include "vdnn/plan.h"
@@ -25,9 +26,18 @@ json step_json(const PlanStep& step) {
   return out;
 }
 
+// The library converts between numbers silently.
+template <class Integer>
+Integer integer_in(const json& value) {
+  const bool fits = value.is_number_unsigned() ? std::in_range<Integer>(value.get<std::uint64_t>())
+                                               : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw ModelError(fmt::format("plan: {} is not an integer of {} bits", value.dump(), 8 * sizeof(Integer)));
+  return value.get<Integer>();
+}
+
 std::size_t index_in(const json& value) {
-  const auto index = value.get<std::int64_t>();
-  if (index < 0 || index > INT32_MAX) throw ModelError(fmt::format("plan: {} is not an index", index));
+  const auto index = integer_in<std::int32_t>(value);
+  if (index < 0) throw ModelError(fmt::format("plan: {} is not an index", index));
   return static_cast<std::size_t>(index);
 }
 
@@ -39,17 +49,19 @@ PlanStep read_step(const json& in) {
   } else if (name == kKinds[1] || name == kKinds[2]) {
     step.kind = name == kKinds[1] ? StepKind::offload : StepKind::prefetch;
     step.buffer = BufferId(index_in(in.at("buffer")));
-    step.tier_offset_bytes = in.at("tier_offset_bytes").get<std::int64_t>();
+    step.tier_offset_bytes = integer_in<std::int64_t>(in.at("tier_offset_bytes"));
   } else {
     throw ModelError(fmt::format("plan: a step cannot do '{}'", name));
   }
-  if (in.contains("waits")) step.waits = in.at("waits").get<std::vector<std::int32_t>>();
+  if (in.contains("waits")) {
+    for (const auto& wait : in.at("waits")) step.waits.push_back(integer_in<std::int32_t>(wait));
+  }
   return step;
 }
 
 Plan read(const json& in) {
-  if (in.at("vdnn_plan").get<int>() != kFormat) {
-    throw ModelError(fmt::format("plan: format {}, this vdnn reads {}", in.at("vdnn_plan").get<int>(), kFormat));
+  if (const auto format = integer_in<int>(in.at("vdnn_plan")); format != kFormat) {
+    throw ModelError(fmt::format("plan: format {}, this vdnn reads {}", format, kFormat));
   }
   Plan plan;
   const auto text = in.at("program_fingerprint").get<std::string>();
@@ -63,15 +75,15 @@ Plan read(const json& in) {
     throw ModelError(fmt::format("plan: algorithms '{}'", algorithms));
   }
   plan.algorithms = algorithms == "memory" ? Algorithms::memory : Algorithms::performance;
-  plan.budget_bytes = in.at("budget_bytes").get<std::int64_t>();
-  plan.peak_bytes = in.at("peak_bytes").get<std::int64_t>();
-  plan.tier_bytes = in.at("tier_bytes").get<std::int64_t>();
-  plan.assignment = in.at("assignment").get<std::vector<int>>();
+  plan.budget_bytes = integer_in<std::int64_t>(in.at("budget_bytes"));
+  plan.peak_bytes = integer_in<std::int64_t>(in.at("peak_bytes"));
+  plan.tier_bytes = integer_in<std::int64_t>(in.at("tier_bytes"));
+  for (const auto& candidate : in.at("assignment")) plan.assignment.push_back(integer_in<int>(candidate));
   for (const auto& step : in.at("steps")) plan.steps.push_back(read_step(step));
   for (const auto& stay : in.at("placements")) {
-    Placement placement{.steps = {stay.at("from").get<std::int64_t>(), stay.at("to").get<std::int64_t>()},
-                        .offset_bytes = stay.at("offset_bytes").get<std::int64_t>(),
-                        .bytes = stay.at("bytes").get<std::int64_t>()};
+    Placement placement{.steps = {integer_in<std::int64_t>(stay.at("from")), integer_in<std::int64_t>(stay.at("to"))},
+                        .offset_bytes = integer_in<std::int64_t>(stay.at("offset_bytes")),
+                        .bytes = integer_in<std::int64_t>(stay.at("bytes"))};
     if (stay.contains("buffer")) placement.buffer = BufferId(index_in(stay.at("buffer")));
     plan.placements.push_back(placement);
   }

@@ -176,7 +176,7 @@ class Verifier {
       return false;
     }
     if (stay != state.stay) {
-      if (state.stay != SIZE_MAX || !program_.buffer(buffer).persistent) state.resident_version = -1;
+      state.resident_version = -1;
       state.stay = stay;
       state.writer = -1;
       state.accesses.clear();
@@ -201,8 +201,15 @@ class Verifier {
       else first_last_[i].push_back(plan_.placements[i].steps.begin);
     }
     std::vector<State> states(program_.buffers.size());
+    // What persists lies where the step before left it, and this one must leave it there for the next.
     for (std::size_t b = 0; b < states.size(); ++b) {
-      if (program_.buffers[b].persistent) states[b].resident_version = 0;
+      if (!program_.buffers[b].persistent) continue;
+      states[b].stay = stay_at(BufferId(b), 0);
+      if (states[b].stay != SIZE_MAX) {
+        states[b].resident_version = 0;
+      } else {
+        report("P2: {} is not resident when the step begins", program_.buffers[b].name);
+      }
     }
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlanStep& step = plan_.steps[s];
@@ -213,11 +220,15 @@ class Verifier {
       }
     }
     for (std::size_t b = 0; b < states.size(); ++b) {
-      const bool kept = program_.buffers[b].persistent || program_.buffers[b].result;
-      if (kept && (states[b].resident_version != states[b].version || states[b].stay == SIZE_MAX ||
-                   plan_.placements[states[b].stay].steps.end != static_cast<std::int64_t>(plan_.steps.size()))) {
-        if (stays_.contains(BufferId(b)) && states[b].stay == SIZE_MAX && program_.buffers[b].persistent) continue;  // unused
-        report("P2: {} is not resident when the step is over", program_.buffers[b].name);
+      const Buffer& buffer = program_.buffers[b];
+      if (!buffer.persistent && !buffer.result) continue;
+      const std::size_t stay = states[b].stay;
+      if (states[b].resident_version != states[b].version || stay == SIZE_MAX ||
+          plan_.placements[stay].steps.end != static_cast<std::int64_t>(plan_.steps.size())) {
+        report("P2: {} is not resident when the step is over", buffer.name);
+      } else if (buffer.persistent &&
+                 plan_.placements[stay].offset_bytes != plan_.placements[stay_at(BufferId(b), 0)].offset_bytes) {
+        report("P2: {} ends the step at another address than it began it", buffer.name);
       }
     }
   }
@@ -255,7 +266,10 @@ class Verifier {
     if (state.resident_version != state.version) report("P2: step {} offloads {}, which does not hold its last value", s, program_.buffer(step.buffer).name);
     access(step.buffer, s, state, false);
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    if (step.tier_offset_bytes < 0 || step.tier_offset_bytes + bytes > plan_.tier_bytes) report("P10: step {} writes outside the tier's {} bytes", s, plan_.tier_bytes);
+    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes || step.tier_offset_bytes > plan_.tier_bytes - bytes) {
+      report("P10: step {} writes outside the tier's {} bytes", s, plan_.tier_bytes);
+      return;
+    }
     for (const auto& [offset, other] : tier_ranges_) {
       if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes && step.tier_offset_bytes < offset + other.second) {
         report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name, program_.buffer(other.first).name);

@@ -19,8 +19,9 @@ std::string time_key(const Kernel& kernel, const Candidate& candidate) {
 }
 
 nlohmann::json read_file(const std::string& path) {
+  std::error_code ignored;
   std::ifstream file(path);
-  if (!file) return nlohmann::json::object();
+  if (!file || !std::filesystem::is_regular_file(path, ignored)) return nlohmann::json::object();
   auto content = nlohmann::json::parse(file, nullptr, false);
   return content.is_object() ? content : nlohmann::json::object();
 }
@@ -40,7 +41,9 @@ void write_times(const std::string& path, const std::string& machine, const Time
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   auto content = read_file(path);
-  for (const auto& [key, seconds] : times) content[machine][key] = seconds;
+  auto& known = content[machine];
+  if (!known.is_object()) known = nlohmann::json::object();
+  for (const auto& [key, seconds] : times) known[key] = seconds;
   const std::string temporary = fmt::format("{}.{}", path, getpid());
   {
     std::ofstream file(temporary);

@@ -46,10 +46,11 @@ class Job::Impl {
     return std::move(*result.plan);
   }
 
-  Plan plan_best(std::int64_t budget_bytes) {
+  Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> only) {
     std::int64_t least = INT64_MAX;
     std::string why;
     for (const auto algorithms : {Algorithms::performance, Algorithms::memory}) {
+      if (only && *only != algorithms) continue;
       for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
         try {
           return plan({.policy = policy, .algorithms = algorithms, .budget_bytes = budget_bytes});
@@ -80,7 +81,9 @@ Executable& Job::executable() { return *impl_->executable_; }
 int Job::threads() const { return impl_->threads_; }
 Plan Job::plan(const PlanRequest& request) { return impl_->plan(request); }
 
-Plan Job::plan_best(std::int64_t budget_bytes) { return impl_->plan_best(budget_bytes); }
+Plan Job::plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
+  return impl_->plan_best(budget_bytes, algorithms);
+}
 
 std::int64_t Job::default_budget_bytes() const {
   return std::max<std::int64_t>(kMiB, device().free_bytes - kReserveBytes) / kMiB * kMiB;

@@ -194,7 +194,7 @@ void Session::save(const std::string& path) {
   visit_weights([&](const Parameter& parameter, std::int64_t first, std::span<const float>) {
     if (first == 0) headers.push_back({parameter.name, parameter.shape.dims()});
   });
-  SafetensorsWriter writer(path, std::move(headers));
+  SafetensorsWriter writer(path, headers);
   visit_weights([&](const Parameter&, std::int64_t, std::span<const float> values) { writer.append(values); });
   writer.finish();
 }

@@ -251,6 +251,19 @@ TEST(Bytes, ThatOverflowAreAUsageErrorWithTheShape) {
   EXPECT_THROW(builder.fully_connected("fc", builder.input(), {.features = kHuge}), UsageError);
 }
 
+TEST(Bytes, OfWindowsThatOverflowAreErrors) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 39;
+  const ConvolutionAttributes dilated = {.channels = 1, .kernel = {kHuge, kHuge}, .dilation = {kHuge, kHuge}};
+  EXPECT_THAT(refusal_of(OpKind::convolution, dilated), HasSubstr("too small"));
+  GraphBuilder builder("net", {1, 1, 8, 8});
+  EXPECT_THROW(builder.convolution("conv", builder.input(),
+                                   {.channels = 1,
+                                    .kernel = {kHuge, kHuge},
+                                    .stride = {2 * kHuge, 2 * kHuge},
+                                    .padding = {kHuge, kHuge}}),
+               UsageError);
+}
+
 TEST(Bytes, OfWeightsThatOverflowAreAUsageError) {
   GraphBuilder builder("net", {1, 1 << 10, 1 << 10, 1});
   EXPECT_THROW(builder.fully_connected("fc", builder.input(), {.features = 1 << 25}), UsageError);

@@ -93,6 +93,13 @@ TEST(NetworkText, KeepsEveryDigitOfANumber) {
   expect_equal(parse_graph(to_text(graph), "net.txt"), graph);
 }
 
+TEST(NetworkText, LetsAnOpBeCalledNetwork) {
+  const std::string text =
+      "network net\ninput batch=2 channels=3 height=8 width=8\nnetwork = relu(input)\n"
+      "fc = fully_connected(network) features=2\nloss = softmax_cross_entropy(fc)\n";
+  EXPECT_EQ(to_text(parse_graph(text, "net.txt")), text);
+}
+
 TEST(NetworkText, SkipsCommentsBlankLinesAndSpaces) {
   const Graph graph = parse_graph(
       "# a comment\n\n  network  tiny # named\ninput batch=3 channels=1 height=2 width=2\r\n"

@@ -78,8 +78,9 @@ class FiniteDifferences {
   StepScalars scalars_;
 };
 
-// Every element of every weight that learns, to a millionth of the larger of the two or of a hundredth of
-// the weight's largest gradient; a weight whose gradients all vanish proves nothing and fails.
+// Every element of every weight that learns (of large weights every seventh), to a millionth of the larger
+// of the two or of a hundredth of the weight's largest gradient; a weight whose gradients all vanish proves
+// nothing and fails.
 inline void expect_gradients_match(const Graph& graph) {
   constexpr double kTolerance = 1e-6;
   FiniteDifferences differences(graph);
@@ -89,7 +90,8 @@ inline void expect_gradients_match(const Graph& graph) {
     double largest = 0;
     for (const double value : gradient) largest = std::max(largest, std::abs(value));
     EXPECT_GT(largest, 1e-4) << parameter.parameter.name;
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const std::size_t stride = gradient.size() > 150 ? 7 : 1;
+    for (std::size_t i = 0; i < gradient.size(); i += stride) {
       const double expected = differences.difference(parameter, i);
       const double scale = std::max({std::abs(expected), std::abs(gradient[i]), 1e-2 * largest});
       ASSERT_LE(std::abs(gradient[i] - expected), kTolerance * scale)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <map>
 
@@ -80,21 +79,33 @@ class CpuExecutable : public Executable, public HostCode {
       return;
     }
     auto* target = reinterpret_cast<float*>(data);
-    // What pads a block is zero, and kernels keep it so.
-    if (first == 0 && index_maps_[buffer.index()]->padded()) {
-      std::memset(data, 0, static_cast<std::size_t>(lowered_.program.buffer(buffer).bytes));
-    }
+    if (first == 0 && index_maps_[buffer.index()]->padded()) clear_padding(buffer, target);
     index_maps_[buffer.index()]->for_each(first, static_cast<std::int64_t>(values.size()),
                                           [&](std::int64_t i, std::int64_t at) { target[at] = values[static_cast<std::size_t>(i)]; });
   }
 
   void read_values(BufferId buffer, const std::byte* data, std::int64_t first, std::span<float> values) const override {
+    if (lowered_.types[buffer.index()] == DataType::int32) {
+      const auto* source = reinterpret_cast<const std::int32_t*>(data) + first;
+      std::transform(source, source + values.size(), values.begin(), [](std::int32_t v) { return static_cast<float>(v); });
+      return;
+    }
     const auto* source = reinterpret_cast<const float*>(data);
     index_maps_[buffer.index()]->for_each(first, static_cast<std::int64_t>(values.size()),
                                           [&](std::int64_t i, std::int64_t at) { values[static_cast<std::size_t>(i)] = source[at]; });
   }
 
  private:
+  // What pads a block is zero, and kernels keep it so.
+  void clear_padding(BufferId buffer, float* data) const {
+    const cpu::IndexMap& map = *index_maps_[buffer.index()];
+    std::vector<bool> holds_value(static_cast<std::size_t>(lowered_.program.buffer(buffer).bytes / 4), false);
+    map.for_each(0, map.values(), [&](std::int64_t, std::int64_t at) { holds_value[static_cast<std::size_t>(at)] = true; });
+    for (std::size_t i = 0; i < holds_value.size(); ++i) {
+      if (!holds_value[i]) data[i] = 0;
+    }
+  }
+
   std::vector<TensorId> storage_;
   int threads_;
   cpu::Lowered lowered_;

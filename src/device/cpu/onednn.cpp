@@ -236,6 +236,12 @@ Primitive make_batch_norm(bool forward, const Desc& x, double epsilon) {
 
 #endif
 
+std::int64_t IndexMap::values() const {
+  std::int64_t values = 1;
+  for (const auto size : dims_) values *= size;
+  return values;
+}
+
 bool IndexMap::padded() const {
   std::vector<std::int64_t> sizes(dims_.size(), 1);
   for (const auto& block : blocks_) sizes[block.axis] *= block.size;

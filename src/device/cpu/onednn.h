@@ -35,6 +35,9 @@ class IndexMap {
     for (std::int64_t i = 0; i < count; ++i) visit(i, blocks_.empty() ? first + i : offset(first + i));
   }
 
+  // Of the tensor.
+  [[nodiscard]] std::int64_t values() const;
+
   // True when blocks hold more values than the tensor has.
   [[nodiscard]] bool padded() const;
 

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "device/reference/kernels.h"
+#include "vdnn/error.h"
 
 namespace vdnn::reference {
 
@@ -16,8 +19,12 @@ void softmax_cross_entropy(const Call& call) {
     double sum = 0;
     for (std::int64_t c = 0; c < classes; ++c) sum += probabilities[c] = std::exp(logits[c] - largest);
     for (std::int64_t c = 0; c < classes; ++c) probabilities[c] /= sum;
+    const double label = call.input(1)[example];
+    if (!(label >= 0 && label < static_cast<double>(classes))) {
+      throw DeviceError(fmt::format("label {} of example {} is not one of {} classes", label, example, classes));
+    }
     // From the logits, because the logarithm of a probability that rounds to zero is infinite.
-    loss += std::log(sum) + largest - logits[static_cast<std::int64_t>(call.input(1)[example])];
+    loss += std::log(sum) + largest - logits[static_cast<std::int64_t>(label)];
   }
   *call.output(0) =
       call.attributes<SoftmaxCrossEntropyAttributes>().weight * loss / static_cast<double>(batch);

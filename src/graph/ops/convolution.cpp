@@ -32,6 +32,8 @@ Shape infer(const ForwardOp& op, std::span<const Shape> inputs) {
 std::vector<Parameter> parameters(const ForwardOp& op, std::span<const Shape> inputs) {
   const auto& a = std::get<ConvolutionAttributes>(op.attributes);
   const std::int64_t inputs_per_group = inputs[0][1] / a.groups;
+  // Before the fans, which are products of the same extents.
+  static_cast<void>(checked_bytes({a.channels, inputs_per_group, a.kernel.height, a.kernel.width}));
   const std::int64_t window = a.kernel.height * a.kernel.width;
   std::vector<Parameter> result = {{.name = op.name + ".weight",
                                     .shape = {a.channels, inputs_per_group, a.kernel.height, a.kernel.width},

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "graph/ops/families.h"
 
 namespace vdnn {
@@ -6,6 +8,9 @@ namespace {
 Shape infer(const ForwardOp& op, std::span<const Shape> inputs) {
   const auto& a = std::get<LrnAttributes>(op.attributes);
   if (inputs[0].rank() != 4) refuse_shapes(op, inputs, "wants batch x channels x height x width");
+  if (!(a.k > 0) || !(a.alpha >= 0) || !std::isfinite(a.k + a.alpha + a.beta)) {
+    refuse_shapes(op, inputs, "k must be positive, alpha not negative, and all finite");
+  }
   if (a.size < 1 || a.size % 2 == 0) refuse_shapes(op, inputs, "size must be odd and positive");
   return inputs[0];
 }

@@ -1,9 +1,14 @@
+#include <cmath>
+
 #include "graph/ops/families.h"
 
 namespace vdnn {
 namespace {
 
 Shape infer(const ForwardOp& op, std::span<const Shape> inputs) {
+  if (!std::isfinite(std::get<SoftmaxCrossEntropyAttributes>(op.attributes).weight)) {
+    refuse_shapes(op, inputs, "weight must be finite");
+  }
   if (inputs[0].rank() != 2) refuse_shapes(op, inputs, "wants batch x classes");
   return {1};
 }

@@ -38,6 +38,8 @@ class StaticOffload {
         continue;
       }
       last_pass = pass;
+      // Whoever read what an in-place layer overwrites does not count: the map is what that layer leaves.
+      if (use.writes) offloading_pass = -1;
       if (use.reads && !use.writes && offloads(program_.layers[in.layer.index()])) offloading_pass = pass;
     }
     if (buffer.saved_state) {

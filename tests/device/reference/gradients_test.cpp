@@ -67,7 +67,8 @@ TEST(ConvolutionGradients, OfEverythingTogether) {
 
 TEST(ReluGradients, PassWhereTheInputIsPositive) {
   Network network;
-  expect_gradients_match(std::move(network).classify(network.ops().relu("relu", network.first())));
+  const TensorId y = network.ops().relu("relu", network.first());
+  expect_gradients_match(std::move(network).classify(y));
 }
 
 void expect_pooling_gradients(const PoolingAttributes& attributes) {
@@ -117,9 +118,9 @@ TEST(DropoutGradients, PassWhereTheValueWasKept) {
 
 TEST(DropoutGradients, OfTwoMasksInARow) {
   Network network;
-  const TensorId y = network.ops().dropout("dropout1", network.first(), {.probability = 0.25});
-  expect_gradients_match(
-      std::move(network).classify(network.ops().dropout("dropout2", y, {.probability = 0.5})));
+  const TensorId x = network.ops().dropout("dropout1", network.first(), {.probability = 0.25});
+  const TensorId y = network.ops().dropout("dropout2", x, {.probability = 0.5});
+  expect_gradients_match(std::move(network).classify(y));
 }
 
 TEST(FullyConnectedGradients, OfImagesAndOfVectors) {
@@ -174,8 +175,8 @@ TEST(LossGradients, OfTwoLossesOnTheSameLogitsAddUp) {
 
 TEST(ForkGradients, OfAddWithTheSameInputTwice) {
   Network network;
-  expect_gradients_match(
-      std::move(network).classify(network.ops().add("sum", network.first(), network.first())));
+  const TensorId y = network.ops().add("sum", network.first(), network.first());
+  expect_gradients_match(std::move(network).classify(y));
 }
 
 TEST(ForkGradients, OfAResidualBlock) {

@@ -32,11 +32,13 @@ class BatchNorm : public CpuKernel {
                      scratchpad);
       return;
     }
+    // oneDNN 2.6 refuses to run without a shift, which it does not read: the scale stands in for it.
     primitive_.run(call.runtime,
                    {{DNNL_ARG_SRC, &x_, call.bytes(0)},
                     {DNNL_ARG_MEAN, &channels_, call.bytes(1)},
                     {DNNL_ARG_VARIANCE, &channels_, call.bytes(2)},
                     {DNNL_ARG_SCALE, &channels_, call.bytes(3)},
+                    {DNNL_ARG_SHIFT, &channels_, call.bytes(3)},
                     {DNNL_ARG_DIFF_DST, &x_, call.bytes(4)},
                     {DNNL_ARG_DIFF_SRC, &x_, call.bytes(5)},
                     {DNNL_ARG_DIFF_SCALE, &channels_, call.bytes(6)},

@@ -1,0 +1,202 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "plan/lowered.h"
+
+// The plan rules of docs/architecture.md over random networks x every registered policy x algorithms x
+// budgets.
+namespace vdnn::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kSeeds = 120;
+
+struct Case {
+  const Program& program;
+  PlanRequest request;
+  const Plan& plan;
+};
+
+// Visits plans with unlimited memory, with the least that works and with a little more than that.
+void for_each_plan(const std::function<void(const Case&)>& visit) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Program program = random_program(seed);
+    for (const auto& policy : policies()) {
+      for (const auto algorithms : {Algorithms::memory, Algorithms::performance}) {
+        SCOPED_TRACE(fmt::format("seed {} {} {}", seed, policy.name, algorithms_name(algorithms)));
+        PlanRequest request{.policy = policy.name, .algorithms = algorithms, .budget_bytes = kUnlimited};
+        const Plan unlimited = make_plan(program, request).plan.value();
+        visit({program, request, unlimited});
+        for (const std::int64_t more : {std::int64_t{0}, unlimited.peak_bytes / 7}) {
+          request.budget_bytes = unlimited.peak_bytes + more;
+          visit({program, request, make_plan(program, request).plan.value()});
+        }
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+std::int64_t working_set_bytes(const Program& program, const Plan& plan, std::size_t kernel) {
+  std::set<BufferId> buffers;
+  for (const auto& view : program.kernels[kernel].reads) buffers.insert(view.buffer);
+  for (const auto& view : program.kernels[kernel].writes) buffers.insert(view.buffer);
+  const auto candidate = static_cast<std::size_t>(plan.assignment[kernel]);
+  std::int64_t bytes = program.kernels[kernel].candidates[candidate].workspace_bytes;
+  for (const auto buffer : buffers) bytes += program.buffer(buffer).placed_bytes();
+  return bytes;
+}
+
+TEST(PlanProperties, EveryPlanIsVerified) {
+  for_each_plan([](const Case& c) { EXPECT_THAT(verify_plan(c.program, c.plan), IsEmpty()); });
+}
+
+TEST(PlanProperties, P3ThePeakIsWithinTheBudget) {
+  for_each_plan([](const Case& c) {
+    EXPECT_LE(c.plan.peak_bytes, c.plan.budget_bytes);
+    if (c.plan.policy != "oracle") {
+      EXPECT_EQ(c.plan.budget_bytes, c.request.budget_bytes);
+    }
+  });
+}
+
+TEST(PlanProperties, P4TheSimulatedPeakIsTheStatedOne) {
+  for_each_plan([](const Case& c) {
+    const Simulation simulation = simulate(c.program, c.plan, {});
+    EXPECT_EQ(simulation.peak_bytes, c.plan.peak_bytes);
+    EXPECT_LE(simulation.peak_live_bytes, simulation.peak_bytes);
+  });
+}
+
+TEST(PlanProperties, P6ThePeakHoldsTheLargestWorkingSetOfAKernel) {
+  for_each_plan([](const Case& c) {
+    for (std::size_t k = 0; k < c.program.kernels.size(); ++k) {
+      EXPECT_GE(c.plan.peak_bytes, working_set_bytes(c.program, c.plan, k)) << c.program.kernels[k].name;
+    }
+  });
+}
+
+TEST(PlanProperties, P7TheSameRequestGivesTheSamePlan) {
+  for_each_plan([](const Case& c) {
+    EXPECT_EQ(make_plan(c.program, c.request).plan, c.plan);
+    EXPECT_EQ(to_json(make_plan(c.program, c.request).plan.value()), to_json(c.plan));
+  });
+}
+
+TEST(PlanProperties, P8APlanWrittenAndReadBackIsEqual) {
+  for_each_plan([](const Case& c) { EXPECT_EQ(read_plan(to_json(c.plan)), c.plan); });
+}
+
+TEST(PlanProperties, P9EveryOffsetHasItsAlignment) {
+  for_each_plan([](const Case& c) {
+    for (const auto& placement : c.plan.placements) {
+      const std::int64_t alignment =
+          placement.buffer.valid() ? c.program.buffer(placement.buffer).alignment_bytes : 64;
+      EXPECT_EQ(placement.offset_bytes % alignment, 0);
+    }
+  });
+}
+
+// What goes down comes back once, and only where the policy says that it moves anything.
+TEST(PlanProperties, EveryOffloadedByteComesBack) {
+  std::int64_t moving_plans = 0;
+  for_each_plan([&](const Case& c) {
+    const Simulation simulation = simulate(c.program, c.plan, {});
+    EXPECT_EQ(simulation.offloaded_bytes, simulation.prefetched_bytes);
+    if (c.plan.policy == "baseline" || c.plan.policy == "oracle") {
+      EXPECT_EQ(simulation.offloaded_bytes, 0);
+    } else if (simulation.offloaded_bytes > 0) {
+      ++moving_plans;
+    }
+  });
+  EXPECT_GE(moving_plans, 300) << "the random networks are too small to test copies";
+}
+
+TEST(PlanProperties, TheKernelsAreThoseOfTheAlgorithms) {
+  for_each_plan([](const Case& c) {
+    EXPECT_EQ(c.plan.assignment, assign_candidates(c.program, c.request.algorithms));
+  });
+}
+
+TEST(PlanProperties, AGivenAssignmentIsKept) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Program program = random_program(seed);
+    std::vector<int> last;
+    for (const auto& kernel : program.kernels) last.push_back(static_cast<int>(kernel.candidates.size()) - 1);
+    for (const auto& policy : policies()) {
+      const PlanResult result =
+          make_plan(program, {.policy = policy.name, .budget_bytes = kUnlimited, .assignment = last});
+      EXPECT_EQ(result.plan.value().assignment, last);
+      EXPECT_THAT(verify_plan(program, *result.plan), IsEmpty());
+    }
+  }
+}
+
+TEST(PlanProperties, TheLeastBudgetWorksAndAByteLessIsRefusedWithTheSameLeastBudget) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Program program = random_program(seed);
+    for (const auto& policy : policies()) {
+      if (policy.name == "oracle") continue;
+      for (const auto algorithms : {Algorithms::memory, Algorithms::performance}) {
+        SCOPED_TRACE(fmt::format("seed {} {} {}", seed, policy.name, algorithms_name(algorithms)));
+        PlanRequest request{.policy = policy.name, .algorithms = algorithms, .budget_bytes = 0};
+        const PlanResult nothing = make_plan(program, request);
+        ASSERT_FALSE(nothing.plan.has_value());
+        const std::int64_t least = nothing.infeasible.value().least_budget_bytes;
+        request.budget_bytes = least;
+        const PlanResult enough = make_plan(program, request);
+        ASSERT_TRUE(enough.plan.has_value());
+        EXPECT_FALSE(enough.infeasible.has_value());
+        EXPECT_EQ(enough.plan->peak_bytes, least);
+        request.budget_bytes = least - 1;
+        const PlanResult short_of_a_byte = make_plan(program, request);
+        ASSERT_TRUE(short_of_a_byte.infeasible.has_value());
+        EXPECT_FALSE(short_of_a_byte.plan.has_value());
+        EXPECT_EQ(short_of_a_byte.infeasible->least_budget_bytes, least);
+      }
+    }
+  }
+}
+
+TEST(PlanProperties, AShortageNamesAKernelAndItsBuffersLargestFirst) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Program program = random_program(seed);
+    const Infeasible shortage = make_plan(program, {.policy = "vdnn-all"}).infeasible.value();
+    ASSERT_LT(shortage.kernel.index(), program.kernels.size());
+    std::int64_t bytes = shortage.workspace_bytes;
+    for (std::size_t i = 0; i < shortage.live_buffers.size(); ++i) {
+      bytes += program.buffer(shortage.live_buffers[i]).placed_bytes();
+      if (i == 0) continue;
+      EXPECT_GE(program.buffer(shortage.live_buffers[i - 1]).bytes,
+                program.buffer(shortage.live_buffers[i]).bytes);
+    }
+    EXPECT_LE(bytes, shortage.least_budget_bytes);
+    for (const auto& view : program.kernel(shortage.kernel).reads) {
+      EXPECT_THAT(shortage.live_buffers, ::testing::Contains(view.buffer));
+    }
+  }
+}
+
+TEST(PlanProperties, TheOracleIgnoresTheBudget) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Program program = random_program(seed);
+    const Plan plan = planned(program, "oracle", 0, Algorithms::performance);
+    EXPECT_EQ(plan.budget_bytes, plan.peak_bytes);
+    EXPECT_EQ(plan, planned(program, "oracle", kUnlimited, Algorithms::performance));
+    EXPECT_THAT(verify_plan(program, plan), IsEmpty());
+  }
+}
+
+// Sharing addresses and moving maps never needs more than giving everything an address of its own.
+TEST(PlanProperties, NoPolicyNeedsMoreThanTheBaseline) {
+  for_each_plan([](const Case& c) {
+    EXPECT_LE(c.plan.peak_bytes, planned(c.program, "baseline", kUnlimited, c.request.algorithms).peak_bytes);
+  });
+}
+
+}  // namespace
+}  // namespace vdnn::testing

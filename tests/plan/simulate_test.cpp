@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include "vdnn/plan.h"
+
+namespace vdnn {
+namespace {
+
+constexpr BufferId kWeight{0};
+constexpr BufferId kMap{1};
+constexpr BufferId kGradient{2};
+
+// A map is made (1 ms), something else runs (2 ms), the map is used (4 ms).
+Program three_kernels() {
+  Program program;
+  program.buffers = {{.name = "weight", .role = Role::weight, .bytes = 1024, .persistent = true},
+                     {.name = "map", .role = Role::feature_map, .bytes = 4096},
+                     {.name = "gradient", .role = Role::gradient_map, .bytes = 2048}};
+  program.layers = {{.name = "layer"}};
+  const View weight{kWeight, 0, 1024};
+  const View map{kMap, 0, 4096};
+  program.kernels = {
+      {.name = "make", .layer = LayerId(0), .writes = {map}, .candidates = {{.seconds = 1e-3}}},
+      {.name = "other",
+       .layer = LayerId(0),
+       .reads = {weight},
+       .candidates = {{.seconds = 9e-3}, {.workspace_bytes = 512, .seconds = 2e-3}}},
+      {.name = "use",
+       .layer = LayerId(0),
+       .reads = {map},
+       .writes = {{kGradient, 0, 2048}},
+       .candidates = {{.seconds = 4e-3}}}};
+  return program;
+}
+
+// The map leaves while the second kernel runs and is back before the third.
+Plan moving_plan(const Program& program) {
+  Plan plan{.program_fingerprint = fingerprint(program),
+            .policy = "by hand",
+            .budget_bytes = 8192,
+            .assignment = {0, 1, 0},
+            .peak_bytes = 8192,
+            .tier_bytes = 4096};
+  plan.steps = {{.kernel = KernelId(0)},
+                {.kind = StepKind::offload, .buffer = kMap, .waits = {0}},
+                {.kernel = KernelId(1)},
+                {.kind = StepKind::prefetch, .buffer = kMap, .waits = {1}},
+                {.kernel = KernelId(2), .waits = {3}}};
+  plan.placements = {{.buffer = kWeight, .steps = {0, 5}, .offset_bytes = 0, .bytes = 1024},
+                     {.buffer = kMap, .steps = {0, 2}, .offset_bytes = 1024, .bytes = 4096},
+                     {.steps = {2, 3}, .offset_bytes = 6144, .bytes = 512},
+                     {.buffer = kMap, .steps = {3, 5}, .offset_bytes = 2048, .bytes = 4096},
+                     {.buffer = kGradient, .steps = {4, 5}, .offset_bytes = 6144, .bytes = 2048}};
+  return plan;
+}
+
+// Offload takes 3 ms, prefetch 5 ms: make [0, 1), offload [1, 4), other [1, 3), prefetch [4, 9), use [9, 13).
+constexpr Links kLinks = {.offload_bytes_per_s = 4096 / 3e-3, .prefetch_bytes_per_s = 4096 / 5e-3};
+
+Simulation simulated() {
+  const Program program = three_kernels();
+  return simulate(program, moving_plan(program), kLinks);
+}
+
+TEST(Simulate, TheExampleIsASoundPlan) {
+  const Program program = three_kernels();
+  EXPECT_EQ(verify_plan(program, moving_plan(program)), std::vector<std::string>{});
+}
+
+TEST(Simulate, StepsRunInStreamOrderAfterWhatTheyWaitFor) {
+  constexpr std::int64_t kMs = 1'000'000;
+  const std::vector<Interval> expected = {
+      {0, kMs}, {kMs, 4 * kMs}, {kMs, 3 * kMs}, {4 * kMs, 9 * kMs}, {9 * kMs, 13 * kMs}};
+  EXPECT_EQ(simulated().step_nanoseconds, expected);
+}
+
+TEST(Simulate, AStepEndsWithItsLastStream) {
+  EXPECT_DOUBLE_EQ(simulated().step_seconds, 13e-3);
+}
+
+TEST(Simulate, AStepEndsWithACopyThatOutlastsTheKernels) {
+  const Program program = three_kernels();
+  Links links = kLinks;
+  links.offload_bytes_per_s = 4096.0;
+  EXPECT_DOUBLE_EQ(simulate(program, moving_plan(program), links).step_nanoseconds[1].end * 1e-9, 1.001);
+}
+
+TEST(Simulate, KernelSecondsAreThoseOfTheAssignedCandidates) {
+  EXPECT_DOUBLE_EQ(simulated().kernel_seconds, 7e-3);
+  const Program program = three_kernels();
+  Plan plan = moving_plan(program);
+  plan.assignment[1] = 0;
+  EXPECT_DOUBLE_EQ(simulate(program, plan, kLinks).kernel_seconds, 14e-3);
+}
+
+TEST(Simulate, AStallIsTheComputeStreamWaitingForACopy) {
+  EXPECT_DOUBLE_EQ(simulated().stall_seconds, 6e-3);
+}
+
+TEST(Simulate, CopySecondsCountBothDirections) {
+  const Simulation simulation = simulated();
+  EXPECT_DOUBLE_EQ(simulation.copy_seconds, 8e-3);
+  EXPECT_EQ(simulation.offloaded_bytes, 4096);
+  EXPECT_EQ(simulation.prefetched_bytes, 4096);
+}
+
+TEST(Simulate, TheHiddenShareIsOneMinusStallsOverCopies) {
+  EXPECT_DOUBLE_EQ(simulated().hidden_copy_share(), 0.25);
+}
+
+TEST(Simulate, WithoutCopiesAllIsHidden) {
+  const Program program = three_kernels();
+  Plan plan = moving_plan(program);
+  plan.steps = {{.kernel = KernelId(0)}, {.kernel = KernelId(1)}, {.kernel = KernelId(2)}};
+  plan.placements = {{.buffer = kMap, .steps = {0, 3}, .bytes = 4096}};
+  const Simulation simulation = simulate(program, plan, kLinks);
+  EXPECT_DOUBLE_EQ(simulation.hidden_copy_share(), 1);
+  EXPECT_DOUBLE_EQ(simulation.stall_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 7e-3);
+}
+
+TEST(Simulate, TheHiddenShareIsNeverBelowZero) {
+  Simulation simulation;
+  simulation.copy_seconds = 1;
+  simulation.stall_seconds = 2;
+  EXPECT_EQ(simulation.hidden_copy_share(), 0);
+}
+
+TEST(Simulate, P4ThePeakIsTheHighestAddress) {
+  EXPECT_EQ(simulated().peak_bytes, 8192);
+}
+
+TEST(Simulate, ThePeakOfLiveBytesIsSplitByRole) {
+  const Simulation simulation = simulated();
+  EXPECT_EQ(simulation.peak_live_bytes, 7168);
+  const auto of = [&](Role role) { return simulation.peak_bytes_by_role[static_cast<std::size_t>(role)]; };
+  EXPECT_EQ(of(Role::weight), 1024);
+  EXPECT_EQ(of(Role::feature_map), 4096);
+  EXPECT_EQ(of(Role::gradient_map), 2048);
+  EXPECT_EQ(of(Role::workspace), 0);
+}
+
+// 5120 bytes until 1 ms, 1536 until 3 ms, 7168 until 13 ms: a launch's bytes count from the end of the one
+// before.
+TEST(Simulate, TheAverageIsWeightedByTime) {
+  EXPECT_DOUBLE_EQ(simulated().average_live_bytes, 6144);
+}
+
+// Kernels that were not measured: every step counts the same.
+TEST(Simulate, WithoutTimesTheAverageIsOverSteps) {
+  Program program = three_kernels();
+  for (auto& kernel : program.kernels) {
+    for (auto& candidate : kernel.candidates) candidate.seconds = 0;
+  }
+  Plan plan = moving_plan(program);
+  plan.steps = {{.kernel = KernelId(0)}, {.kernel = KernelId(1)}, {.kernel = KernelId(2)}};
+  plan.placements = {{.buffer = kMap, .steps = {0, 2}, .bytes = 4096},
+                     {.buffer = kGradient, .steps = {2, 3}, .bytes = 2048}};
+  EXPECT_NEAR(simulate(program, plan, kLinks).average_live_bytes, (4096 + 4096 + 2048) / 3.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace vdnn

@@ -1,0 +1,356 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/sample_network.h"
+
+// Sound plans broken by hand: each rule's violation is reported by the rule's name.
+namespace vdnn::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class VerifyPlan : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::string> verified() const { return verify_plan(program, plan); }
+
+  Placement& stay(std::string_view buffer, std::size_t number = 0) {
+    for (auto& placement : plan.placements) {
+      if (!placement.buffer.valid() || program.buffer(placement.buffer).name != buffer) continue;
+      if (number-- == 0) return placement;
+    }
+    throw std::out_of_range(std::string(buffer));
+  }
+
+  PlanStep& step(std::int64_t number) { return plan.steps[static_cast<std::size_t>(number)]; }
+
+  // Without a copy: every later step moves up by one.
+  void remove_step(std::int32_t gone) {
+    plan.steps.erase(plan.steps.begin() + gone);
+    for (auto& step : plan.steps) {
+      std::erase(step.waits, gone);
+      for (auto& wait : step.waits) wait -= wait > gone ? 1 : 0;
+    }
+    for (auto& placement : plan.placements) {
+      placement.steps.begin -= placement.steps.begin > gone ? 1 : 0;
+      placement.steps.end -= placement.steps.end > gone ? 1 : 0;
+    }
+  }
+
+  const NamedPlan good{sample_network(), "vdnn-all"};
+  const Program& program = good.program();
+  Plan plan = good.plan();
+};
+
+// Three blocks of ten bytes, all alive.
+std::vector<std::string> verify_three_blocks(std::int64_t a, std::int64_t b, std::int64_t c) {
+  Program program;
+  program.layers = {{.name = "layer"}};
+  Kernel kernel{.name = "kernel", .layer = LayerId(0), .candidates = {{}}};
+  Plan plan{.budget_bytes = 1000, .assignment = {0}, .steps = {{.kernel = KernelId(0)}}};
+  for (const auto offset : {a, b, c}) {
+    const BufferId id(program.buffers.size());
+    program.buffers.push_back(
+        {.name = fmt::format("block{}", id.index()), .bytes = 10, .alignment_bytes = 1});
+    kernel.writes.push_back({id, 0, 10});
+    plan.placements.push_back({.buffer = id, .steps = {0, 1}, .offset_bytes = offset, .bytes = 10});
+    plan.peak_bytes = std::max(plan.peak_bytes, offset + 10);
+  }
+  program.kernels = {kernel};
+  plan.program_fingerprint = fingerprint(program);
+  return verify_plan(program, plan);
+}
+
+TEST_F(VerifyPlan, TheGoodPlanIsSoundAndMovesMaps) {
+  EXPECT_THAT(verified(), IsEmpty());
+  EXPECT_EQ(good.offloaded().size(), 5U);
+}
+
+TEST_F(VerifyPlan, P1BuffersAtOneAddress) {
+  stay("conv2").offset_bytes = stay("conv1").offset_bytes;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P1"), HasSubstr("conv1"), HasSubstr("conv2"))));
+}
+
+TEST_F(VerifyPlan, P1BuffersThatShareTheirLastGranule) {
+  Placement& below = stay("conv1");
+  Placement& above = stay("conv2");
+  above.offset_bytes = below.offset_bytes + below.bytes - 4096;
+  EXPECT_THAT(verified(), Contains(StartsWith("P1")));
+}
+
+// A known planner's check of neighbours accepts this.
+TEST(VerifyThreeBlocks, P1AtOffsets0And100And0) {
+  EXPECT_THAT(verify_three_blocks(0, 100, 0),
+              ElementsAre(AllOf(StartsWith("P1"), HasSubstr("block0"), HasSubstr("block2"))));
+}
+
+TEST(VerifyThreeBlocks, P1ABlockThatReachesIntoTheOneAbove) {
+  EXPECT_THAT(verify_three_blocks(0, 100, 91), ElementsAre(StartsWith("P1")));
+}
+
+TEST(VerifyThreeBlocks, BlocksThatTouchAreSound) {
+  EXPECT_THAT(verify_three_blocks(20, 0, 10), IsEmpty());
+}
+
+TEST_F(VerifyPlan, P1LessMemoryThanTheBufferHas) {
+  stay("conv1").bytes -= 4096;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P1"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P2APrefetchRemoved) {
+  for (const auto* map : {"images", "conv1", "conv2", "pool", "pool.indices"}) {
+    plan = good.plan();
+    remove_step(static_cast<std::int32_t>(good.copy(StepKind::prefetch, map)));
+    EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr(map)))) << map;
+  }
+}
+
+TEST_F(VerifyPlan, P2AnOffloadRemoved) {
+  remove_step(static_cast<std::int32_t>(good.copy(StepKind::offload, "conv1")));
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P2APrefetchFromWhereNothingWasWritten) {
+  step(good.copy(StepKind::prefetch, "conv1")).tier_offset_bytes += 4096;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P2AStayEndsBeforeTheLastReader) {
+  for (const auto& [map, number] : {std::pair{"conv1", 0}, {"conv1", 1}, {"conv3", 0}}) {
+    plan = good.plan();
+    --stay(map, static_cast<std::size_t>(number)).steps.end;
+    EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr(map)))) << map << number;
+  }
+}
+
+TEST_F(VerifyPlan, P2AStayBeginsBehindTheWriter) {
+  ++stay("conv1").steps.begin;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P2AStayBeginsBehindThePrefetch) {
+  ++stay("conv1", 1).steps.begin;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P2ABufferWithoutAPlace) {
+  plan.placements.erase(plan.placements.begin() + (&stay("conv3") - plan.placements.data()));
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv3"))));
+}
+
+TEST_F(VerifyPlan, P2AWeightThatIsGoneWhenTheStepIsOver) {
+  --stay("conv1.weight").steps.end;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1.weight"))));
+}
+
+// Others could overwrite it before its first reader: it came from the step before.
+TEST_F(VerifyPlan, P2AWeightThatIsNotThereWhenTheStepBegins) {
+  ++stay("conv1.weight").steps.begin;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1.weight"))));
+}
+
+// The next step would look for it at its first address.
+TEST_F(VerifyPlan, P2AWeightThatEndsTheStepAtAnotherAddress) {
+  const auto steps = static_cast<std::int64_t>(plan.steps.size());
+  const std::int64_t launch = good.forward("conv1");
+  Placement& first = stay("conv1.weight");
+  Placement second = first;
+  first.steps.end = launch;
+  second.steps = {launch, steps};
+  second.offset_bytes = plan.peak_bytes;
+  plan.placements.push_back(second);
+  plan.peak_bytes += second.bytes;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("conv1.weight"))));
+}
+
+TEST_F(VerifyPlan, P2ALossThatIsGoneWhenTheStepIsOver) {
+  --stay("loss").steps.end;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P2"), HasSubstr("loss"))));
+}
+
+TEST_F(VerifyPlan, P2AKernelWithoutItsWorkspace) {
+  Program hungry = program;
+  hungry.kernels[1].candidates[0].workspace_bytes = 1000;
+  plan = planned(hungry, "vdnn-all");
+  ASSERT_THAT(verify_plan(hungry, plan), IsEmpty());
+  std::erase_if(plan.placements, [](const Placement& p) { return !p.buffer.valid(); });
+  EXPECT_THAT(verify_plan(hungry, plan), Contains(AllOf(StartsWith("P2"), HasSubstr("workspace"))));
+}
+
+TEST_F(VerifyPlan, P3APeakAboveTheBudget) {
+  plan.budget_bytes = plan.peak_bytes - 1;
+  EXPECT_THAT(verified(), ElementsAre(StartsWith("P3")));
+}
+
+TEST_F(VerifyPlan, P3ABufferAtANegativeAddress) {
+  stay("conv1").offset_bytes = -4096;
+  EXPECT_THAT(verified(), Contains(StartsWith("P3")));
+}
+
+TEST_F(VerifyPlan, P4AnotherPeakThanTheStatedOne) {
+  for (const std::int64_t error : {-64, 64}) {
+    plan.peak_bytes = good.plan().peak_bytes + error;
+    EXPECT_THAT(verified(), ElementsAre(StartsWith("P4"))) << error;
+  }
+}
+
+TEST_F(VerifyPlan, P9AMisalignedOffset) {
+  stay("conv1").offset_bytes += 64;
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P9"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P9AMisalignedWorkspace) {
+  Program hungry = program;
+  hungry.kernels[1].candidates[0].workspace_bytes = 1000;
+  plan = planned(hungry, "vdnn-all");
+  for (auto& placement : plan.placements) placement.offset_bytes += placement.buffer.valid() ? 0 : 1;
+  EXPECT_THAT(verify_plan(hungry, plan), Contains(StartsWith("P9")));
+}
+
+bool uses(const Program& program, const PlanStep& launch, BufferId buffer) {
+  const auto of_buffer = [&](const View& view) { return view.buffer == buffer; };
+  const auto& kernel = program.kernel(launch.kernel);
+  return std::any_of(kernel.reads.begin(), kernel.reads.end(), of_buffer) ||
+         std::any_of(kernel.writes.begin(), kernel.writes.end(), of_buffer);
+}
+
+// Waits that the data could do without: the paper's synchronisation at the end of a layer, and a prefetch to
+// another address that waits for kernels which used the map before it left.
+bool is_policy(const Program& program, const Plan& plan, const PlanStep& step, std::int32_t wait) {
+  const PlanStep& on = plan.steps[static_cast<std::size_t>(wait)];
+  if (step.kind == StepKind::launch) return !uses(program, step, on.buffer);
+  return step.kind == StepKind::prefetch && on.kind == StepKind::launch && uses(program, on, step.buffer);
+}
+
+// The planner leaves out waits that others imply, so each that remains is needed.
+int count_needed_waits(const Program& program, const Plan& good) {
+  int needed = 0;
+  for (std::size_t s = 0; s < good.steps.size(); ++s) {
+    for (const auto wait : good.steps[s].waits) {
+      Plan plan = good;
+      std::erase(plan.steps[s].waits, wait);
+      const auto violations = verify_plan(program, plan);
+      EXPECT_THAT(violations, ::testing::Each(StartsWith("P10"))) << "step " << s << " without " << wait;
+      if (violations.empty()) {
+        EXPECT_TRUE(is_policy(program, good, good.steps[s], wait))
+            << "step " << s << " need not wait for " << wait;
+      } else {
+        ++needed;
+      }
+    }
+  }
+  return needed;
+}
+
+TEST_F(VerifyPlan, P10EveryWaitRemovedIsReportedUnlessThePolicyWantedIt) {
+  EXPECT_GE(count_needed_waits(program, plan), 15);
+}
+
+TEST(VerifyRandomPlans, P10EveryWaitRemovedIsReportedUnlessThePolicyWantedIt) {
+  int needed = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const Program program = random_program(seed);
+    for (const auto* policy : {"vdnn-all", "vdnn-conv"}) {
+      needed += count_needed_waits(program, planned(program, policy));
+    }
+  }
+  EXPECT_GE(needed, 200);
+}
+
+TEST_F(VerifyPlan, P10APrefetchReadBeforeItIsWaitedFor) {
+  for (auto& later : plan.steps) {
+    if (later.kind == StepKind::launch) {
+      std::erase_if(later.waits, [&](auto wait) {
+        return plan.steps[static_cast<std::size_t>(wait)].kind == StepKind::prefetch;
+      });
+    }
+  }
+  for (const auto* map : {"images", "conv1", "conv2", "pool", "pool.indices"}) {
+    EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P10"), HasSubstr(map)))) << map;
+  }
+}
+
+TEST_F(VerifyPlan, P10AnOffloadBeforeItsProducer) {
+  step(good.copy(StepKind::offload, "conv1")).waits.clear();
+  EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P10"), HasSubstr("conv1"))));
+}
+
+TEST_F(VerifyPlan, P10TierRangesOverlap) {
+  for (const auto kind : {StepKind::offload, StepKind::prefetch}) {
+    step(good.copy(kind, "conv2")).tier_offset_bytes = step(good.copy(kind, "conv1")).tier_offset_bytes;
+  }
+  EXPECT_THAT(verified(),
+              Contains(AllOf(StartsWith("P10"), HasSubstr("tier"), HasSubstr("conv1"), HasSubstr("conv2"))));
+}
+
+TEST_F(VerifyPlan, P10AnOffloadBehindTheTiersEnd) {
+  const std::int64_t bytes = stay("conv1").bytes;
+  for (const std::int64_t offset :
+       {std::int64_t{-4096}, plan.tier_bytes - bytes + 1, INT64_MAX, INT64_MAX - bytes}) {
+    step(good.copy(StepKind::offload, "conv1")).tier_offset_bytes = offset;
+    EXPECT_THAT(verified(), Contains(AllOf(StartsWith("P10"), HasSubstr("outside the tier")))) << offset;
+  }
+}
+
+TEST_F(VerifyPlan, P10AWaitForALaterStep) {
+  const auto last = static_cast<std::int32_t>(plan.steps.size()) - 1;
+  for (const std::int32_t wait : {5, 6, last, last + 1, -1, INT32_MIN, INT32_MAX}) {
+    plan.steps[5].waits = {wait};
+    EXPECT_THAT(verified(), Contains(StartsWith("P10"))) << wait;
+  }
+}
+
+TEST_F(VerifyPlan, APlanForAnotherProgram) {
+  EXPECT_THAT(verify_plan(lowered(sample_network(32)), plan), Contains(HasSubstr("another program")));
+}
+
+TEST_F(VerifyPlan, AnAssignmentOfAnotherSize) {
+  plan.assignment.pop_back();
+  EXPECT_THAT(verified(), Contains(HasSubstr("assignment")));
+  plan.assignment.resize(plan.steps.size() + 100, 0);
+  EXPECT_THAT(verified(), Contains(HasSubstr("assignment")));
+}
+
+TEST_F(VerifyPlan, ACandidateThatAKernelLacks) {
+  for (const int candidate : {-1, 1, INT32_MAX}) {
+    plan.assignment[2] = candidate;
+    EXPECT_THAT(verified(), Contains(HasSubstr("no candidate"))) << candidate;
+  }
+}
+
+TEST_F(VerifyPlan, AKernelLaunchedTwice) {
+  plan.steps.push_back(plan.steps.back());
+  EXPECT_THAT(verified(), Contains(HasSubstr("out of order")));
+}
+
+TEST_F(VerifyPlan, AKernelNeverLaunched) {
+  plan.steps.pop_back();
+  EXPECT_THAT(verified(), Contains(HasSubstr("kernels are launched")));
+}
+
+TEST_F(VerifyPlan, ACopyOfABufferThatIsNotThere) {
+  for (const auto buffer : {BufferId(), BufferId(program.buffers.size())}) {
+    step(good.copy(StepKind::offload, "conv1")).buffer = buffer;
+    EXPECT_THAT(verified(), Contains(HasSubstr("moves no buffer")));
+  }
+}
+
+TEST_F(VerifyPlan, APlacementOutsideTheStep) {
+  const auto steps = static_cast<std::int64_t>(plan.steps.size());
+  for (const Interval stays : {Interval{-1, 3}, {3, 3}, {4, 3}, {0, steps + 1}, {steps, INT64_MAX}}) {
+    stay("conv1").steps = stays;
+    EXPECT_THAT(verified(), Contains(HasSubstr("is placed in steps"))) << stays.begin;
+  }
+}
+
+TEST_F(VerifyPlan, AnEmptyPlan) {
+  EXPECT_FALSE(verify_plan(program, {}).empty());
+}
+
+}  // namespace
+}  // namespace vdnn::testing

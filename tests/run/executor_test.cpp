@@ -1,0 +1,162 @@
+#include "vdnn/executor.h"
+
+#include <gtest/gtest.h>
+
+#include "run/moving_networks.h"
+#include "support/faulty_tier.h"
+#include "support/random_graph.h"
+#include "support/training_run.h"
+#include "train/error_message.h"
+
+namespace vdnn::testing {
+namespace {
+
+constexpr double kDelaySeconds = 0.002;
+
+PlanRequest request(const std::string& policy) {
+  return {.policy = policy, .algorithms = Algorithms::memory};
+}
+
+void expect_same_training(const TrainingRun& run, const TrainingRun& oracle, const std::string& what) {
+  EXPECT_EQ(run.losses, oracle.losses) << what;
+  EXPECT_EQ(run.digest, oracle.digest) << what;
+}
+
+// Every policy at its least budget against unlimited memory; returns the bytes that were moved.
+std::int64_t expect_policies_change_nothing(const Graph& graph, std::uint64_t seed) {
+  Job job(graph, {.device = "reference"});
+  const auto oracle = train(job, job.plan(request("oracle")), {.seed = seed});
+  std::int64_t moved = 0;
+  for (const auto& policy : policies()) {
+    const Plan plan = tightest_plan(job, request(policy.name));
+    for (const bool poison : {false, true}) {
+      const auto run = train(job, plan,
+                             {.seed = seed,
+                              .tier = std::make_shared<FaultyTier>(),
+                              .poison = poison,
+                              .random_delay_seconds = kDelaySeconds});
+      expect_same_training(run, oracle, fmt::format("{}, {}, poison {}", graph.name(), policy.name, poison));
+      EXPECT_EQ(run.totals.executed_peak_bytes, simulate(job.program(), plan, {}).peak_bytes) << "P4";
+      EXPECT_LE(run.totals.executed_peak_bytes, plan.peak_bytes);
+      moved += run.totals.offloaded_bytes;
+    }
+  }
+  return moved;
+}
+
+TEST(Executor, TrainsRandomNetworksBitForBitUnderEveryPolicy) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    expect_policies_change_nothing(random_graph(seed), seed);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(Executor, TrainsNetworksWhoseMapsMoveBitForBitUnderEveryPolicy) {
+  for (const auto& graph : moving_networks()) {
+    EXPECT_GT(expect_policies_change_nothing(graph, 1), 0) << graph.name();
+  }
+}
+
+TEST(Executor, RandomDelaysChangeNothing) {
+  Job job(chain(), {.device = "reference"});
+  const Plan plan = tightest_plan(job, request("vdnn-all"));
+  // The seed of the delays is the run's, so these runs differ in their data too.
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const auto oracle = train(job, job.plan(request("oracle")), {.seed = seed});
+    const auto run = train(job, plan,
+                           {.seed = seed,
+                            .tier = std::make_shared<FaultyTier>(),
+                            .poison = true,
+                            .random_delay_seconds = kDelaySeconds});
+    expect_same_training(run, oracle, fmt::format("seed {}", seed));
+  }
+}
+
+TEST(Executor, CountsTheBytesThatThePlanMoves) {
+  for (const auto& graph : moving_networks()) {
+    Job job(graph, {.device = "reference"});
+    for (const char* policy : {"vdnn-all", "vdnn-conv"}) {
+      const Plan plan = tightest_plan(job, request(policy));
+      const Simulation simulation = simulate(job.program(), plan, {});
+      const auto run = train(job, plan, {.tier = std::make_shared<FaultyTier>()}, 3);
+      EXPECT_GT(simulation.offloaded_bytes, 0);
+      EXPECT_EQ(run.totals.offloaded_bytes, 3 * simulation.offloaded_bytes);
+      EXPECT_EQ(run.totals.prefetched_bytes, 3 * simulation.prefetched_bytes);
+    }
+  }
+}
+
+TEST(Executor, TrainsOnADiskAsInMemory) {
+  for (const auto& graph : moving_networks()) {
+    Job job(graph, {.device = "reference"});
+    const Plan plan = tightest_plan(job, request("vdnn-all"));
+    const auto on_disk = train(job, plan, {.poison = true});
+    expect_same_training(on_disk, train(job, plan, {.tier = std::make_shared<FaultyTier>()}), graph.name());
+    EXPECT_NE(on_disk.totals.tier, "");
+  }
+}
+
+// A failing transfer ends the run with its own error; reaching the end of the test is the rest of it.
+void expect_error(Job& job, const Plan& plan, const FaultyTier::Faults& faults, const std::string& message,
+                  double delay_seconds) {
+  const SessionOptions options{
+      .tier = std::make_shared<FaultyTier>(faults), .poison = true, .random_delay_seconds = delay_seconds};
+  EXPECT_EQ(error_message<StorageError>([&] { train(job, plan, options); }), message);
+}
+
+TEST(Executor, AnyTransferMayFail) {
+  for (const auto& graph : moving_networks()) {
+    Job job(graph, {.device = "reference"});
+    const Plan plan = tightest_plan(job, request("vdnn-all"));
+    const auto tier = std::make_shared<FaultyTier>();
+    train(job, plan, {.tier = tier});
+    ASSERT_GE(tier->writes(), 4);
+    ASSERT_EQ(tier->writes(), tier->reads());
+    for (int n = 1; n <= tier->writes(); ++n) {
+      expect_error(job, plan, {.write = n}, fmt::format("write {} fails", n), n % 2 == 0 ? kDelaySeconds : 0);
+      expect_error(job, plan, {.read = n}, fmt::format("read {} fails", n), n % 2 == 1 ? kDelaySeconds : 0);
+    }
+  }
+}
+
+TEST(Executor, ASessionAfterAFailedOneTrainsAsIfNothingHadHappened) {
+  Job job(chain(), {.device = "reference"});
+  const Plan plan = tightest_plan(job, request("vdnn-all"));
+  expect_error(job, plan, {.write = 2}, "write 2 fails", 0);
+  expect_same_training(train(job, plan, {.tier = std::make_shared<FaultyTier>()}),
+                       train(job, job.plan(request("oracle")), {}), "after an error");
+}
+
+TEST(Executor, RefusesAPlanThatMovesWithoutATier) {
+  Job job(chain(), {.device = "reference"});
+  const Plan plan = tightest_plan(job, request("vdnn-all"));
+  const auto context =
+      job.executable().open({.budget_bytes = plan.budget_bytes, .planned_bytes = plan.peak_bytes});
+  EXPECT_EQ(error_message<UsageError>([&] { Executor(*context, job.program(), plan, nullptr, {}); }),
+            fmt::format("the plan moves {} bytes, but there is no tier to move them to", plan.tier_bytes));
+}
+
+TEST(Executor, KnowsWhatIsKeptBetweenSteps) {
+  Job job(chain(), {.device = "reference"});
+  const Plan plan = tightest_plan(job, request("vdnn-conv"));
+  const auto context =
+      job.executable().open({.budget_bytes = plan.budget_bytes, .planned_bytes = plan.peak_bytes});
+  FaultyTier tier;
+  const Executor executor(*context, job.program(), plan, &tier, {});
+  int released = 0;
+  for (std::size_t b = 0; b < job.program().buffers.size(); ++b) {
+    const Buffer& buffer = job.program().buffers[b];
+    if (buffer.persistent || buffer.result) {
+      const auto offset = executor.offset_between_steps(BufferId(b));
+      EXPECT_GE(offset, 0);
+      EXPECT_LE(offset + buffer.placed_bytes(), plan.peak_bytes) << buffer.name;
+    } else if (buffer.role == Role::gradient_map) {
+      EXPECT_THROW(static_cast<void>(executor.offset_between_steps(BufferId(b))), UsageError) << buffer.name;
+      ++released;
+    }
+  }
+  EXPECT_GT(released, 4);
+}
+
+}  // namespace
+}  // namespace vdnn::testing
