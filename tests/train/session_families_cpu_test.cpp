@@ -10,6 +10,9 @@
 namespace vdnn::testing {
 namespace {
 
+// Each session of these networks spends seconds on its initial weights, so that not every policy is paired
+// with all kernels here; tests/run does that.
+
 // A network of the zoo on the smallest images that it takes.
 struct Family {
   const char* name;
@@ -32,9 +35,9 @@ class FamilyOnCpu : public ::testing::TestWithParam<Family> {
                         {.batch = GetParam().batch, .image = GetParam().image, .classes = 10}),
              {.device = "cpu", .threads = 2, .cache_directory = cache_.path()}) {}
 
-  void expect_policies_change_nothing(Algorithms algorithms) {
+  void expect_policies_change_nothing(Algorithms algorithms, std::initializer_list<const char*> policies) {
     const auto oracle = train(job_, job_.plan({.policy = "oracle", .algorithms = algorithms}), kOptions);
-    for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
+    for (const char* policy : policies) {
       SCOPED_TRACE(policy);
       const Plan plan = tightest_plan(job_, {.policy = policy, .algorithms = algorithms});
       const auto run = train(job_, plan, kOptions);
@@ -52,11 +55,11 @@ class FamilyOnCpu : public ::testing::TestWithParam<Family> {
 };
 
 TEST_P(FamilyOnCpu, TrainsBitForBitWithTheLeanestKernels) {
-  expect_policies_change_nothing(Algorithms::memory);
+  expect_policies_change_nothing(Algorithms::memory, {"baseline", "vdnn-all"});
 }
 
 TEST_P(FamilyOnCpu, TrainsBitForBitWithTheFastestKernels) {
-  expect_policies_change_nothing(Algorithms::performance);
+  expect_policies_change_nothing(Algorithms::performance, {"vdnn-conv", "vdnn-all"});
 }
 
 TEST_P(FamilyOnCpu, NeedsLessMemoryTheMoreItMoves) {
