@@ -48,6 +48,8 @@ int main(int argc, char** argv) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   for (const auto& [op, time] : by_op) std::printf("%-34s %8.1f ms\n", op.c_str(), 1e3 * time);
-  std::printf("%s, batch %lld: kernels alone %.3f s, oracle step %.3f s (median of %d, %.3f to %.3f), ratio %.3f\n",
-              model.c_str(), static_cast<long long>(batch), sum, median, steps, seconds.front(), seconds.back(), median / sum);
+  std::printf(
+      "%s, batch %lld: kernels alone %.3f s, oracle step %.3f s (median of %d, %.3f to %.3f), ratio %.3f\n",
+      model.c_str(), static_cast<long long>(batch), sum, median, steps, seconds.front(), seconds.back(),
+      median / sum);
 }

@@ -15,6 +15,8 @@ endif()
 
 # Warnings and language rules for targets whose code is vdnn's own.
 function(vdnn_own_code target)
+  # Without errno and traps, square roots and comparisons vectorise; values do not change.
+  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual)
   if(VDNN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

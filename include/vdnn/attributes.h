@@ -118,7 +118,8 @@ struct SoftmaxCrossEntropyAttributes {
   static void fields(Self& a, Visit&& visit) {
     visit("weight", a.weight);
   }
-  friend bool operator==(const SoftmaxCrossEntropyAttributes&, const SoftmaxCrossEntropyAttributes&) = default;
+  friend bool operator==(const SoftmaxCrossEntropyAttributes&,
+                         const SoftmaxCrossEntropyAttributes&) = default;
 };
 
 // m = momentum * m + (g + weight_decay * w); w = w - learning_rate * m.

@@ -137,8 +137,8 @@ class Executable {
 
 struct DeviceDescription {
   std::string name;
-  std::string summary;           // one line for people
-  std::int64_t free_bytes = 0;   // what a budget may take now
+  std::string summary;          // one line for people
+  std::int64_t free_bytes = 0;  // what a budget may take now
   int threads = 1;
 };
 

@@ -12,9 +12,7 @@ struct Interval {
 
   [[nodiscard]] constexpr std::int64_t length() const { return end - begin; }
   [[nodiscard]] constexpr bool empty() const { return end <= begin; }
-  [[nodiscard]] constexpr bool contains(std::int64_t point) const {
-    return begin <= point && point < end;
-  }
+  [[nodiscard]] constexpr bool contains(std::int64_t point) const { return begin <= point && point < end; }
   [[nodiscard]] constexpr bool overlaps(Interval other) const {
     return begin < other.end && other.begin < end;
   }

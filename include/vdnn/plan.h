@@ -110,8 +110,8 @@ struct Simulation {
   double kernel_seconds = 0;
   double stall_seconds = 0;
   double copy_seconds = 0;
-  std::int64_t peak_bytes = 0;     // highest address in use plus one (P4)
-  double average_live_bytes = 0;   // weighted by time
+  std::int64_t peak_bytes = 0;    // highest address in use plus one (P4)
+  double average_live_bytes = 0;  // weighted by time
   std::int64_t peak_live_bytes = 0;
   std::array<std::int64_t, kRoleCount> peak_bytes_by_role{};  // of the live bytes at their peak
   std::int64_t offloaded_bytes = 0;

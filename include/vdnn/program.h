@@ -15,12 +15,12 @@ using KernelId = Id<struct KernelTag>;
 struct Buffer {
   std::string name;
   Role role = Role::feature_map;
-  std::int64_t bytes = 0;            // what the kernels use
-  std::int64_t alignment_bytes = 64; // of its offset; its place is padded to a multiple of it
-  bool persistent = false;           // survives from step to step
-  bool result = false;               // read by the host when the step is over
-  bool saved_state = false;          // made by a forward kernel for backward alone (pool indices, statistics)
-  LayerId made_by;                   // the layer whose kernel writes it first
+  std::int64_t bytes = 0;             // what the kernels use
+  std::int64_t alignment_bytes = 64;  // of its offset; its place is padded to a multiple of it
+  bool persistent = false;            // survives from step to step
+  bool result = false;                // read by the host when the step is over
+  bool saved_state = false;  // made by a forward kernel for backward alone (pool indices, statistics)
+  LayerId made_by;           // the layer whose kernel writes it first
 
   [[nodiscard]] std::int64_t placed_bytes() const {
     return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;

@@ -45,7 +45,8 @@ class Job {
   Plan plan(const PlanRequest& request);
 
   // Plans with the policy that moves least among those that fit: baseline, vdnn-conv, vdnn-all, each with the
-  // fastest algorithms, then with the leanest, or with the given ones alone. Throws BudgetError where none fits.
+  // fastest algorithms, then with the leanest, or with the given ones alone. Throws BudgetError where none
+  // fits.
   Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms = {});
 
   // The budget that a run gets when none is given: what is free, less a reserve.
@@ -59,9 +60,9 @@ class Job {
 struct SessionOptions {
   std::uint64_t seed = 1;
   double learning_rate = 0.01;
-  std::string spill_directory;   // empty: $VDNN_SPILL, else /var/tmp
-  std::shared_ptr<Tier> tier;    // instead of a disk tier
-  bool poison = false;           // tests: fill released memory with NaN
+  std::string spill_directory;      // empty: $VDNN_SPILL, else /var/tmp
+  std::shared_ptr<Tier> tier;       // instead of a disk tier
+  bool poison = false;              // tests: fill released memory with NaN
   double random_delay_seconds = 0;  // tests: delay all work at random
 };
 
@@ -78,7 +79,7 @@ struct RunTotals {
   std::int64_t prefetched_bytes = 0;
   StreamTimes times;
   std::int64_t resident_bytes = 0;  // highest resident set of the process so far
-  std::string tier;  // its description; empty where nothing moves
+  std::string tier;                 // its description; empty where nothing moves
 
   // One minus stalls over copies; 1 where nothing was copied.
   [[nodiscard]] double hidden_copy_share() const;

@@ -41,7 +41,7 @@ struct TrainingOp {
   Phase phase = Phase::forward;
   Attributes attributes;
   std::vector<TensorId> inputs;
-  std::vector<TensorId> outputs;  // a tensor in both lists is updated in place
+  std::vector<TensorId> outputs;    // a tensor in both lists is updated in place
   std::uint32_t random_stream = 0;  // names the op's random numbers
 };
 

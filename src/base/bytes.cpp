@@ -71,7 +71,8 @@ std::string format_bytes(std::int64_t bytes) {
 std::int64_t checked_multiply(std::int64_t a, std::int64_t b, std::string_view what) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {
-    throw UsageError(fmt::format("{}: {} x {} overflows 64 bits; lower the batch or the image size", what, a, b));
+    throw UsageError(
+        fmt::format("{}: {} x {} overflows 64 bits; lower the batch or the image size", what, a, b));
   }
   return product;
 }

@@ -73,7 +73,11 @@ std::int64_t free_memory_bytes() {
   return std::min(kilobytes_field("/proc/meminfo", "MemAvailable", 0), cgroup_room());
 }
 
-std::int64_t resident_set_bytes() { return kilobytes_field("/proc/self/status", "VmRSS", 0); }
-std::int64_t highest_resident_set_bytes() { return kilobytes_field("/proc/self/status", "VmHWM", 0); }
+std::int64_t resident_set_bytes() {
+  return kilobytes_field("/proc/self/status", "VmRSS", 0);
+}
+std::int64_t highest_resident_set_bytes() {
+  return kilobytes_field("/proc/self/status", "VmHWM", 0);
+}
 
 }  // namespace vdnn

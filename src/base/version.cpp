@@ -2,6 +2,8 @@
 
 namespace vdnn {
 
-std::string_view version() { return VDNN_VERSION; }
+std::string_view version() {
+  return VDNN_VERSION;
+}
 
 }  // namespace vdnn

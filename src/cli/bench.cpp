@@ -37,8 +37,11 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
   std::istringstream list(options.policies);
   for (std::string item; std::getline(list, item, ',');) {
     const auto colon = item.find(':');
-    const std::string algorithms = colon == std::string::npos ? (options.algorithms.empty() ? "performance" : options.algorithms) : item.substr(colon + 1);
-    Contender contender{.name = fmt::format("{} ({})", item.substr(0, colon), algorithms_name(parse_algorithms(algorithms)).substr(0, 1))};
+    const std::string algorithms = colon == std::string::npos
+                                       ? (options.algorithms.empty() ? "performance" : options.algorithms)
+                                       : item.substr(colon + 1);
+    Contender contender{.name = fmt::format("{} ({})", item.substr(0, colon),
+                                            algorithms_name(parse_algorithms(algorithms)).substr(0, 1))};
     try {
       contender.plan = run.job->plan({.policy = item.substr(0, colon),
                                       .algorithms = parse_algorithms(algorithms),
@@ -80,8 +83,10 @@ bool run_all(Run& run, const BenchOptions& options, std::vector<Contender>& cont
     if (interrupted()) return;
     contender.steps.push_back(contender.session->step());
     ++done;
-    progress.show(done, total, fmt::format("{}/{} {} {:.3f} s, {} left", done, total, contender.name,
-                                           contender.steps.back().seconds, clock_text(progress.seconds_left(done, total))));
+    progress.show(
+        done, total,
+        fmt::format("{}/{} {} {:.3f} s, {} left", done, total, contender.name, contender.steps.back().seconds,
+                    clock_text(progress.seconds_left(done, total))));
   };
   if (paired) {
     for (auto* contender : runnable) open(run, options, *contender);
@@ -113,23 +118,31 @@ void bench(const BenchOptions& options) {
   Run run = open_run(options);
   auto contenders = plan_all(run, options);
   const bool paired = run_all(run, options, contenders);
-  const auto base = std::find_if(contenders.begin(), contenders.end(), [](const auto& c) { return !c.steps.empty(); });
+  const auto base =
+      std::find_if(contenders.begin(), contenders.end(), [](const auto& c) { return !c.steps.empty(); });
   FILE* out = options.json == "-" ? stderr : stdout;
   nlohmann::json rows = nlohmann::json::array();
-  fmt::print(out, "{:<16} {:>9} {:>9} {:>15} {:>7} {:>15} {:>9} {:>7}\n", "policy", "peak", "step", "spread", "ratio", "spread", "moved", "hidden");
+  fmt::print(out, "{:<16} {:>9} {:>9} {:>15} {:>7} {:>15} {:>9} {:>7}\n", "policy", "peak", "step", "spread",
+             "ratio", "spread", "moved", "hidden");
   for (const auto& contender : contenders) {
     if (contender.steps.empty()) {
-      fmt::print(out, "{:<16} does not fit: least budget {}\n", contender.name, format_bytes(contender.least_budget_bytes));
-      rows.push_back({{"policy", contender.name}, {"fits", false}, {"least_budget_bytes", contender.least_budget_bytes}});
+      fmt::print(out, "{:<16} does not fit: least budget {}\n", contender.name,
+                 format_bytes(contender.least_budget_bytes));
+      rows.push_back({{"policy", contender.name},
+                      {"fits", false},
+                      {"least_budget_bytes", contender.least_budget_bytes}});
       continue;
     }
     const auto seconds = contender.seconds();
     const auto relative = ratios(contender, *base);
     const auto [fast, slow] = std::minmax_element(seconds.begin(), seconds.end());
     const auto [low, high] = std::minmax_element(relative.begin(), relative.end());
-    fmt::print(out, "{:<16} {:>9} {:>7.3f} s {:>6.3f} - {:>6.3f} {:>7.3f} {:>6.3f} - {:>6.3f} {:>9} {:>5.1f} %\n", contender.name,
-               format_bytes(contender.totals.peak_bytes), median(seconds), *fast, *slow, median(relative), *low, *high,
-               format_bytes(contender.totals.offloaded_bytes / static_cast<std::int64_t>(contender.steps.size() + 1)),
+    fmt::print(out,
+               "{:<16} {:>9} {:>7.3f} s {:>6.3f} - {:>6.3f} {:>7.3f} {:>6.3f} - {:>6.3f} {:>9} {:>5.1f} %\n",
+               contender.name, format_bytes(contender.totals.peak_bytes), median(seconds), *fast, *slow,
+               median(relative), *low, *high,
+               format_bytes(contender.totals.offloaded_bytes /
+                            static_cast<std::int64_t>(contender.steps.size() + 1)),
                100 * contender.totals.hidden_copy_share());
     auto row = run_json(run, contender.plan, contender.totals, contender.steps);
     row["median_step_seconds"] = median(seconds);
@@ -137,9 +150,16 @@ void bench(const BenchOptions& options) {
     row["ratios"] = relative;
     rows.push_back(std::move(row));
   }
-  fmt::print(out, "ratio: to {}, median of {} rounds, {}; moved: out per step\n", base == contenders.end() ? "nothing" : base->name,
-             base == contenders.end() ? 0 : base->steps.size(), paired ? "side by side" : "one after the other");
-  write_json({{"model", run.job->program().name}, {"batch", run.batch}, {"budget_bytes", run.budget_bytes}, {"paired", paired}, {"policies", rows}}, options.json);
+  fmt::print(out, "ratio: to {}, median of {} rounds, {}; moved: out per step\n",
+             base == contenders.end() ? "nothing" : base->name,
+             base == contenders.end() ? 0 : base->steps.size(),
+             paired ? "side by side" : "one after the other");
+  write_json({{"model", run.job->program().name},
+              {"batch", run.batch},
+              {"budget_bytes", run.budget_bytes},
+              {"paired", paired},
+              {"policies", rows}},
+             options.json);
   if (base == contenders.end()) {
     std::int64_t least = INT64_MAX;
     for (const auto& contender : contenders) least = std::min(least, contender.least_budget_bytes);
@@ -152,10 +172,15 @@ void bench(const BenchOptions& options) {
 void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto* command = app.add_subcommand("bench", "Time policies side by side in one run");
-  command->footer("Example: vdnn bench vgg-16 --batch 32 --memory 2.6GiB --policies oracle,vdnn-conv,vdnn-all --steps 10");
+  command->footer(
+      "Example: vdnn bench vgg-16 --batch 32 --memory 2.6GiB --policies oracle,vdnn-conv,vdnn-all --steps "
+      "10");
   options->add_to(*command);
-  command->add_option("--policies", options->policies, "Comma-separated, each with :m or :p for its algorithms")->capture_default_str();
-  command->add_option("--algorithms", options->algorithms, "Of policies without their own: memory or performance (default)");
+  command
+      ->add_option("--policies", options->policies, "Comma-separated, each with :m or :p for its algorithms")
+      ->capture_default_str();
+  command->add_option("--algorithms", options->algorithms,
+                      "Of policies without their own: memory or performance (default)");
   command->callback([options] { bench(*options); });
 }
 

@@ -24,7 +24,11 @@ void list_models(const ModelsOptions& options) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& model : models()) {
     const Graph graph = make_model(model.name, {});
-    rows.push_back({{"name", model.name}, {"summary", model.summary}, {"image", model.image}, {"weights", graph.parameter_count()}, {"ops", graph.ops().size()}});
+    rows.push_back({{"name", model.name},
+                    {"summary", model.summary},
+                    {"image", model.image},
+                    {"weights", graph.parameter_count()},
+                    {"ops", graph.ops().size()}});
     if (options.json != "-") {
       fmt::print("{:<16} {:>4} pixels {:>7.1f} M weights {:>5} ops  {}\n", model.name, model.image,
                  static_cast<double>(graph.parameter_count()) / 1e6, graph.ops().size(), model.summary);
@@ -46,9 +50,13 @@ void list_devices(const std::string& json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& name : device_names()) {
     const auto device = open_device(name)->description();
-    rows.push_back({{"name", name}, {"summary", device.summary}, {"free_bytes", device.free_bytes}, {"threads", device.threads}});
+    rows.push_back({{"name", name},
+                    {"summary", device.summary},
+                    {"free_bytes", device.free_bytes},
+                    {"threads", device.threads}});
     if (json != "-") {
-      fmt::print("{:<10} {} free, {} threads, {}\n", name, format_bytes(device.free_bytes), device.threads, device.summary);
+      fmt::print("{:<10} {} free, {} threads, {}\n", name, format_bytes(device.free_bytes), device.threads,
+                 device.summary);
     }
   }
   write_json(rows, json);

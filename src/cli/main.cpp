@@ -16,8 +16,10 @@ int fail(ExitCode code, const std::exception& error) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Trains deep networks in a fixed amount of memory.\n"
-               "Example: vdnn train googlenet --batch 32 --memory 1GiB --steps 10", "vdnn");
+  CLI::App app(
+      "Trains deep networks in a fixed amount of memory.\n"
+      "Example: vdnn train googlenet --batch 32 --memory 1GiB --steps 10",
+      "vdnn");
   app.set_version_flag("--version", "vdnn " + std::string(version()));
   app.require_subcommand(1);
   add_train(app);
@@ -47,4 +49,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace vdnn::cli
 
-int main(int argc, char** argv) { return vdnn::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return vdnn::cli::run(argc, argv);
+}

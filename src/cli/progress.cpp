@@ -48,7 +48,8 @@ void Progress::show(std::int64_t done, std::int64_t total, const std::string& de
   }
   constexpr std::size_t kBar = 20;
   const auto filled = total > 0 ? kBar * static_cast<std::size_t>(done) / static_cast<std::size_t>(total) : 0;
-  std::string line = fmt::format("{} [{}{}] {}", what_, std::string(filled, '#'), std::string(kBar - filled, '.'), details);
+  std::string line =
+      fmt::format("{} [{}{}] {}", what_, std::string(filled, '#'), std::string(kBar - filled, '.'), details);
   line.resize(std::min(line.size(), terminal_width() - 1));
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);

@@ -58,7 +58,8 @@ nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& total
           {"peak_bytes", totals.peak_bytes},
           {"planned_peak_bytes", plan.peak_bytes},
           {"network_wide_bytes", network_wide},
-          {"unused_share", 1 - static_cast<double>(program.network_wide.largest_layer_bytes) / static_cast<double>(network_wide)},
+          {"unused_share", 1 - static_cast<double>(program.network_wide.largest_layer_bytes) /
+                                   static_cast<double>(network_wide)},
           {"peak_bytes_by_role", by_role},
           {"average_bytes", simulation.average_live_bytes},
           {"resident_bytes", totals.resident_bytes},
@@ -72,17 +73,21 @@ nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& total
           {"tier", totals.tier}};
 }
 
-std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals, const std::vector<StepReport>& steps) {
+std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
+                     const std::vector<StepReport>& steps) {
   const std::int64_t network_wide = network_wide_bytes(run.job->program(), plan.assignment);
   const double seconds = typical_step_seconds(steps);
   std::string text;
   if (!steps.empty()) {
-    text += fmt::format("loss      {:.4f} -> {:.4f} in {} steps\n", steps.front().loss, steps.back().loss, steps.size());
-    text += fmt::format("speed     {:.3f} s a step, {:.1f} images/s\n", seconds, static_cast<double>(run.batch) / seconds);
+    text += fmt::format("loss      {:.4f} -> {:.4f} in {} steps\n", steps.front().loss, steps.back().loss,
+                        steps.size());
+    text += fmt::format("speed     {:.3f} s a step, {:.1f} images/s\n", seconds,
+                        static_cast<double>(run.batch) / seconds);
   }
-  text += fmt::format("memory    peak {} of a budget of {}; network-wide allocation {} ({:.2f} x the budget)\n",
-                      format_bytes(totals.peak_bytes), format_bytes(plan.budget_bytes), format_bytes(network_wide),
-                      static_cast<double>(network_wide) / static_cast<double>(plan.budget_bytes));
+  text += fmt::format(
+      "memory    peak {} of a budget of {}; network-wide allocation {} ({:.2f} x the budget)\n",
+      format_bytes(totals.peak_bytes), format_bytes(plan.budget_bytes), format_bytes(network_wide),
+      static_cast<double>(network_wide) / static_cast<double>(plan.budget_bytes));
   text += fmt::format("process   {} resident at most\n", format_bytes(totals.resident_bytes));
   if (totals.tier.empty()) return text + "moved     nothing\n";
   text += fmt::format("moved     {} out, {} in; {:.1f} % of the copy time hidden, {:.3f} s stalled\n",

@@ -13,7 +13,8 @@ nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& total
                         const std::vector<StepReport>& steps);
 
 // The same for people; a few lines.
-std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals, const std::vector<StepReport>& steps);
+std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
+                     const std::vector<StepReport>& steps);
 
 // Writes to a file, or to standard output for "-"; nothing for "". Throws StorageError.
 void write_json(const nlohmann::json& content, const std::string& path);
@@ -33,7 +34,8 @@ void vdnn::cli::with_budget_report(const std::string& json_path, Command&& comma
   try {
     command();
   } catch (const BudgetError& error) {
-    write_json({{"error", error.what()}, {"fits", false}, {"least_budget_bytes", error.least_budget_bytes()}}, json_path);
+    write_json({{"error", error.what()}, {"fits", false}, {"least_budget_bytes", error.least_budget_bytes()}},
+               json_path);
     throw;
   }
 }

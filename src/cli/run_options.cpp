@@ -30,7 +30,8 @@ void on_interrupt(int signal) {
 
 void RunOptions::add_to(CLI::App& command) {
   command.add_option("model", model, "A network of `vdnn models`, or a network file")->required();
-  command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")->capture_default_str();
+  command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")
+      ->capture_default_str();
   command.add_option("--batch", batch, "Images per step (default 32)");
   command.add_option("--image", image, "Height and width (default the network's own)");
   command.add_option("--classes", classes, "Classes of the last layer (default 1000)");
@@ -39,10 +40,16 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--steps", steps, "Steps to train")->check(CLI::PositiveNumber);
   command.add_option("--epochs", epochs, "Passes over the data")->check(CLI::PositiveNumber);
   command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str();
-  command.add_option("--momentum", momentum, "Of stochastic gradient descent")->capture_default_str()->check(CLI::Range(0.0, 1.0));
-  command.add_option("--weight-decay", weight_decay, "L2 penalty")->capture_default_str()->check(CLI::NonNegativeNumber);
-  command.add_option("--threads", threads, "Default: as many as the process may use")->check(CLI::Range(1, 4096));
-  command.add_option("--spill", spill, "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
+  command.add_option("--momentum", momentum, "Of stochastic gradient descent")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--weight-decay", weight_decay, "L2 penalty")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", threads, "Default: as many as the process may use")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--spill", spill,
+                     "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
   command.add_option("--cache", cache, "Directory of measured kernel times (default ~/.cache/vdnn)");
   command.add_option("--seed", seed, "Of weights, shuffling and dropout")->capture_default_str();
   command.add_option("--json", json, "Write the results to this file; - is standard output");
@@ -98,9 +105,11 @@ void check_writable(const std::string& path) {
   if (path.empty() || path == "-") return;
   const std::filesystem::path target(path);
   const auto directory = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  if (std::filesystem::is_directory(target)) throw StorageError(fmt::format("cannot write {}: it is a directory", path));
+  if (std::filesystem::is_directory(target))
+    throw StorageError(fmt::format("cannot write {}: it is a directory", path));
   if (access(directory.c_str(), W_OK) != 0) {
-    throw StorageError(fmt::format("cannot write {}: {}: {}", path, directory.string(), std::strerror(errno)));
+    throw StorageError(
+        fmt::format("cannot write {}: {}: {}", path, directory.string(), std::strerror(errno)));
   }
 }
 
@@ -119,7 +128,9 @@ std::int64_t step_count(const RunOptions& options, std::int64_t steps_per_epoch,
   return otherwise;
 }
 
-bool interrupted() { return interrupt_seen; }
+bool interrupted() {
+  return interrupt_seen;
+}
 
 void watch_for_interrupts() {
   std::signal(SIGINT, on_interrupt);

@@ -15,9 +15,9 @@ struct TrainOptions : RunOptions {
 
 void describe(const Run& run, const Plan& plan) {
   const auto& program = run.job->program();
-  fmt::print(stderr, "{}, batch {}, {} with {} algorithms, {}: {} planned of {}\n", program.name, run.batch, plan.policy,
-             algorithms_name(plan.algorithms), run.job->device().name, format_bytes(plan.peak_bytes),
-             format_bytes(plan.budget_bytes));
+  fmt::print(stderr, "{}, batch {}, {} with {} algorithms, {}: {} planned of {}\n", program.name, run.batch,
+             plan.policy, algorithms_name(plan.algorithms), run.job->device().name,
+             format_bytes(plan.peak_bytes), format_bytes(plan.budget_bytes));
 }
 
 std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count) {
@@ -26,10 +26,11 @@ std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64
   while (static_cast<std::int64_t>(reports.size()) < count && !interrupted()) {
     reports.push_back(session.step());
     const auto done = static_cast<std::int64_t>(reports.size());
-    progress.show(done, count,
-                  fmt::format("{}/{} loss {:.4f} {:.1f} images/s {} in use, {} left", done, count, reports.back().loss,
-                              static_cast<double>(run.batch) / reports.back().seconds,
-                              format_bytes(session.plan().peak_bytes), clock_text(progress.seconds_left(done, count))));
+    progress.show(
+        done, count,
+        fmt::format("{}/{} loss {:.4f} {:.1f} images/s {} in use, {} left", done, count, reports.back().loss,
+                    static_cast<double>(run.batch) / reports.back().seconds,
+                    format_bytes(session.plan().peak_bytes), clock_text(progress.seconds_left(done, count))));
   }
   return reports;
 }

@@ -68,7 +68,8 @@ void verify(const VerifyOptions& options) {
   const auto bytes = static_cast<std::int64_t>(expected.weights.size() * 4 + expected.losses.size() * 8);
   FILE* out = options.json == "-" ? stderr : stdout;
   fmt::print(out, "{}: {} losses and {} weights compared ({}), {} losses and {} weights differ\n",
-             equal ? "equal" : "DIFFERENT", expected.losses.size(), expected.weights.size(), format_bytes(bytes), losses, weights);
+             equal ? "equal" : "DIFFERENT", expected.losses.size(), expected.weights.size(),
+             format_bytes(bytes), losses, weights);
   fmt::print(out, "{} in {} against unlimited memory in {}; {} offloaded, {} prefetched\n", plan.policy,
              format_bytes(got.totals.peak_bytes), format_bytes(expected.totals.peak_bytes),
              format_bytes(got.totals.offloaded_bytes), format_bytes(got.totals.prefetched_bytes));
@@ -93,8 +94,10 @@ void verify(const VerifyOptions& options) {
 
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
-  auto* command = app.add_subcommand("verify", "Train twice, with unlimited memory and under a policy, and compare all bits");
-  command->footer("Example: vdnn verify googlenet --image 64 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
+  auto* command = app.add_subcommand(
+      "verify", "Train twice, with unlimited memory and under a policy, and compare all bits");
+  command->footer(
+      "Example: vdnn verify googlenet --image 64 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
   options->add_to(*command);
   options->add_policy_to(*command);
   command->add_flag("--poison", options->poison, "Fill released memory with NaN");

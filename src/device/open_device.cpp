@@ -7,7 +7,9 @@
 
 namespace vdnn {
 
-std::vector<std::string> device_names() { return {"cpu", "reference"}; }
+std::vector<std::string> device_names() {
+  return {"cpu", "reference"};
+}
 
 std::unique_ptr<Device> open_device(const std::string& name) {
   if (name == "cpu") return std::make_unique<CpuDevice>();

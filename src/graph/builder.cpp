@@ -10,34 +10,50 @@ namespace vdnn {
 
 namespace {
 
-bool is_name(const std::string& text) { return !text.empty() && text.find_first_of(" \t\n\r,()=#") == std::string::npos; }
+bool is_name(const std::string& text) {
+  return !text.empty() && text.find_first_of(" \t\n\r,()=#") == std::string::npos;
+}
+
+// Logits start at a hundredth of the usual scale, so that training starts from near-equal chances: large
+// random logits make a first gradient that switches deep networks off.
+void start_small(std::vector<ForwardOp>& ops, TensorId logits) {
+  for (auto& op : ops) {
+    if (op.output != logits || op.kind != OpKind::fully_connected) continue;
+    constexpr std::int64_t kDamping = 100 * 100;  // scales go with the root of the fans
+    op.parameters[0].fan_in *= kDamping;
+    op.parameters[0].fan_out *= kDamping;
+  }
+}
 
 }  // namespace
 
 GraphBuilder::GraphBuilder(std::string name, const Shape& input) {
-  if (!is_name(name)) throw ModelError(fmt::format("'{}' is not a network's name: no spaces, commas, brackets, '=' or '#'", name));
+  if (!is_name(name))
+    throw ModelError(
+        fmt::format("'{}' is not a network's name: no spaces, commas, brackets, '=' or '#'", name));
   if (input.rank() != 4 || *std::min_element(input.dims().begin(), input.dims().end()) < 1) {
-    throw ModelError(fmt::format("network {}: the input must be batch x channels x height x width, all at least 1, not {}",
-                                 name, input.text()));
+    throw ModelError(
+        fmt::format("network {}: the input must be batch x channels x height x width, all at least 1, not {}",
+                    name, input.text()));
   }
   static_cast<void>(checked_bytes(input));
   graph_.name_ = std::move(name);
   graph_.tensors_.push_back({"input", input});
 }
 
-const Shape& GraphBuilder::shape(TensorId tensor) const { return graph_.tensor(tensor).shape; }
+const Shape& GraphBuilder::shape(TensorId tensor) const {
+  return graph_.tensor(tensor).shape;
+}
 
 TensorId GraphBuilder::append(OpKind kind, std::string name, std::vector<TensorId> inputs,
                               Attributes attributes) {
   const OpFamily& family = op_family(kind);
-  ForwardOp op{.kind = kind,
-               .name = std::move(name),
-               .attributes = attributes,
-               .inputs = std::move(inputs)};
+  ForwardOp op{.kind = kind, .name = std::move(name), .attributes = attributes, .inputs = std::move(inputs)};
   std::vector<Shape> shapes;
   for (const auto input : op.inputs) {
     if (input.index() >= graph_.tensors_.size()) {
-      throw ModelError(fmt::format("{} {}: an input that this network does not have", op_name(kind), op.name));
+      throw ModelError(
+          fmt::format("{} {}: an input that this network does not have", op_name(kind), op.name));
     }
     shapes.push_back(shape(input));
   }
@@ -46,10 +62,12 @@ TensorId GraphBuilder::append(OpKind kind, std::string name, std::vector<TensorI
                                  family.least_inputs, family.most_inputs, shapes.size()));
   }
   if (!is_name(op.name)) {
-    throw ModelError(fmt::format("{}: '{}' is not a name: no spaces, commas, brackets, '=' or '#'", op_name(kind), op.name));
+    throw ModelError(fmt::format("{}: '{}' is not a name: no spaces, commas, brackets, '=' or '#'",
+                                 op_name(kind), op.name));
   }
   for (const auto& tensor : graph_.tensors_) {
-    if (tensor.name == op.name) throw ModelError(fmt::format("{} {}: the name is taken", op_name(kind), op.name));
+    if (tensor.name == op.name)
+      throw ModelError(fmt::format("{} {}: the name is taken", op_name(kind), op.name));
   }
   if (op.attributes.index() != family.default_attributes.index()) {
     throw ModelError(fmt::format("{} {}: attributes of another op", op_name(kind), op.name));
@@ -64,6 +82,7 @@ TensorId GraphBuilder::append(OpKind kind, std::string name, std::vector<TensorI
       refuse_shapes(op, shapes, fmt::format("another loss distinguishes {} classes", graph_.classes_));
     }
     graph_.classes_ = classes;
+    start_small(graph_.ops_, op.inputs[0]);
   }
   op.output = TensorId(graph_.tensors_.size());
   graph_.tensors_.push_back({op.name, output});
@@ -89,7 +108,8 @@ TensorId GraphBuilder::lrn(std::string name, TensorId x, const LrnAttributes& at
 TensorId GraphBuilder::dropout(std::string name, TensorId x, const DropoutAttributes& attributes) {
   return append(OpKind::dropout, std::move(name), {x}, attributes);
 }
-TensorId GraphBuilder::fully_connected(std::string name, TensorId x, const FullyConnectedAttributes& attributes) {
+TensorId GraphBuilder::fully_connected(std::string name, TensorId x,
+                                       const FullyConnectedAttributes& attributes) {
   return append(OpKind::fully_connected, std::move(name), {x}, attributes);
 }
 TensorId GraphBuilder::concat(std::string name, std::vector<TensorId> inputs) {

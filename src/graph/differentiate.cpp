@@ -36,8 +36,11 @@ class Differentiation {
     const Shape& images = graph_.tensor(graph_.input()).shape;
     const Shape labels = {images[0]};
     const auto add = [&](std::string name, const Shape& shape, DataType type, bool persistent) {
-      return backward_.add_tensor(
-          {.name = std::move(name), .shape = shape, .type = type, .role = Role::input, .persistent = persistent});
+      return backward_.add_tensor({.name = std::move(name),
+                                   .shape = shape,
+                                   .type = type,
+                                   .role = Role::input,
+                                   .persistent = persistent});
     };
     training_.staged_images = add("staged_images", images, DataType::float32, true);
     training_.staged_labels = add("staged_labels", labels, DataType::int32, true);
@@ -76,8 +79,8 @@ class Differentiation {
                   .attributes = forward_op.attributes,
                   .random_stream = static_cast<std::uint32_t>(training_.layers.size())};
     bool learns = false;
-    bool behind_classifier = forward_op.kind == OpKind::fully_connected ||
-                             forward_op.kind == OpKind::softmax_cross_entropy;
+    bool behind_classifier =
+        forward_op.kind == OpKind::fully_connected || forward_op.kind == OpKind::softmax_cross_entropy;
     for (const auto input : forward_op.inputs) {
       const TensorId x = trained_of_[input.index()];
       op.inputs.push_back(x);
@@ -146,7 +149,8 @@ class Differentiation {
       for (std::size_t choice = 0; choice < choices; ++choice) {
         const TensorId input = op.inputs[choice];
         const auto& root = training_.tensor(storage[input.index()]);
-        if (last_read[input.index()] != i || root.persistent || root.result || root.role == Role::input) continue;
+        if (last_read[input.index()] != i || root.persistent || root.result || root.role == Role::input)
+          continue;
         storage[op.outputs[0].index()] = storage[input.index()];
         if (op.phase == Phase::forward) training_.layers[op.layer.index()].in_place = true;
         break;

@@ -12,12 +12,14 @@ namespace vdnn {
 namespace {
 
 const std::array<const OpFamily*, 11> kFamilies = {
-    &kConvolution, &kRelu,    &kMaxPool, &kAveragePool, &kLrn,        &kDropout, &kFullyConnected,
-    &kConcat,      &kAdd,     &kBatchNorm, &kSoftmaxCrossEntropy};
+    &kConvolution, &kRelu, &kMaxPool,   &kAveragePool,        &kLrn, &kDropout, &kFullyConnected,
+    &kConcat,      &kAdd,  &kBatchNorm, &kSoftmaxCrossEntropy};
 
 }  // namespace
 
-std::span<const OpFamily* const> op_families() { return kFamilies; }
+std::span<const OpFamily* const> op_families() {
+  return kFamilies;
+}
 
 const OpFamily& op_family(OpKind forward_kind) {
   for (const auto* family : kFamilies) {
@@ -33,33 +35,32 @@ std::string_view role_name(Role role) {
 }
 
 std::string_view op_name(OpKind kind) {
-  constexpr std::array<std::string_view, 26> kNames = {
-      "convolution",
-      "relu",
-      "max_pool",
-      "average_pool",
-      "lrn",
-      "dropout",
-      "fully_connected",
-      "concat",
-      "add",
-      "batch_norm",
-      "softmax_cross_entropy",
-      "load_batch",
-      "convolution_backward_weights",
-      "convolution_backward_data",
-      "relu_backward",
-      "max_pool_backward",
-      "average_pool_backward",
-      "lrn_backward",
-      "dropout_backward",
-      "fully_connected_backward_weights",
-      "fully_connected_backward_data",
-      "split",
-      "batch_norm_statistics",
-      "batch_norm_backward",
-      "softmax_cross_entropy_backward",
-      "sgd_update"};
+  constexpr std::array<std::string_view, 26> kNames = {"convolution",
+                                                       "relu",
+                                                       "max_pool",
+                                                       "average_pool",
+                                                       "lrn",
+                                                       "dropout",
+                                                       "fully_connected",
+                                                       "concat",
+                                                       "add",
+                                                       "batch_norm",
+                                                       "softmax_cross_entropy",
+                                                       "load_batch",
+                                                       "convolution_backward_weights",
+                                                       "convolution_backward_data",
+                                                       "relu_backward",
+                                                       "max_pool_backward",
+                                                       "average_pool_backward",
+                                                       "lrn_backward",
+                                                       "dropout_backward",
+                                                       "fully_connected_backward_weights",
+                                                       "fully_connected_backward_data",
+                                                       "split",
+                                                       "batch_norm_statistics",
+                                                       "batch_norm_backward",
+                                                       "softmax_cross_entropy_backward",
+                                                       "sgd_update"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -70,12 +71,16 @@ void refuse_shapes(const ForwardOp& op, std::span<const Shape> inputs, const std
       fmt::format("{} {}: {} (input {})", op_name(op.kind), op.name, why, fmt::join(shapes, ", ")));
 }
 
-std::vector<Parameter> no_parameters(const ForwardOp&, std::span<const Shape>) { return {}; }
+std::vector<Parameter> no_parameters(const ForwardOp&, std::span<const Shape>) {
+  return {};
+}
 
-void forward_as_is(Backward& backward, TrainingOp op) { backward.append(std::move(op)); }
+void forward_as_is(Backward& backward, TrainingOp op) {
+  backward.append(std::move(op));
+}
 
-std::int64_t window_outputs(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                            std::int64_t dilation, bool ceil) {
+std::int64_t window_outputs(std::int64_t input, std::int64_t kernel, std::int64_t stride,
+                            std::int64_t padding, std::int64_t dilation, bool ceil) {
   // Far too large a window, whose extent may overflow.
   if (kernel > 1 && dilation > (input + 2 * padding) / (kernel - 1)) return 0;
   const std::int64_t room = input + 2 * padding - ((kernel - 1) * dilation + 1);
@@ -110,11 +115,17 @@ void Backward::append(OpKind kind, const TrainingOp& of, std::vector<TensorId> i
           .random_stream = of.random_stream});
 }
 
-void Backward::append(TrainingOp op) { graph_.ops.push_back(std::move(op)); }
+void Backward::append(TrainingOp op) {
+  graph_.ops.push_back(std::move(op));
+}
 
-bool Backward::needs_gradient(TensorId forward) const { return needs_gradient_flags[forward.index()]; }
+bool Backward::needs_gradient(TensorId forward) const {
+  return needs_gradient_flags[forward.index()];
+}
 
-TensorId Backward::gradient(TensorId forward) const { return gradient_of[forward.index()]; }
+TensorId Backward::gradient(TensorId forward) const {
+  return gradient_of[forward.index()];
+}
 
 void Backward::contribute(const TrainingOp& of, TensorId forward, TensorId gradient) {
   TensorId& sum = gradient_of[forward.index()];

@@ -42,8 +42,8 @@ std::vector<Parameter> no_parameters(const ForwardOp& op, std::span<const Shape>
 void forward_as_is(Backward& backward, TrainingOp op);
 
 // Size of a sliding window's output along one axis, 0 or less when the window does not fit.
-std::int64_t window_outputs(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                            std::int64_t dilation, bool ceil);
+std::int64_t window_outputs(std::int64_t input, std::int64_t kernel, std::int64_t stride,
+                            std::int64_t padding, std::int64_t dilation, bool ceil);
 
 // The training graph under construction, as gradient rules see it.
 class Backward {

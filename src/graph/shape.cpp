@@ -7,7 +7,9 @@
 
 namespace vdnn {
 
-std::int64_t size_bytes(DataType type) { return type == DataType::index8 ? 1 : 4; }
+std::int64_t size_bytes(DataType type) {
+  return type == DataType::index8 ? 1 : 4;
+}
 
 std::int64_t Shape::elements() const {
   std::int64_t product = 1;
@@ -21,7 +23,9 @@ std::int64_t Shape::elements_per_example() const {
   return product;
 }
 
-std::string Shape::text() const { return fmt::format("{}", fmt::join(dims_, "x")); }
+std::string Shape::text() const {
+  return fmt::format("{}", fmt::join(dims_, "x"));
+}
 
 std::int64_t checked_bytes(const Shape& shape) {
   // Sums over a network of a few thousand tensors must not overflow either.

@@ -13,9 +13,15 @@
 namespace vdnn {
 namespace {
 
-std::string print(std::int64_t value) { return fmt::format("{}", value); }
-std::string print(double value) { return fmt::format("{}", value); }
-std::string print(bool value) { return value ? "true" : "false"; }
+std::string print(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string print(double value) {
+  return fmt::format("{}", value);
+}
+std::string print(bool value) {
+  return value ? "true" : "false";
+}
 std::string print(Extent2d value) {
   return value.height == value.width ? print(value.height) : fmt::format("{}x{}", value.height, value.width);
 }
@@ -25,8 +31,12 @@ bool parse_number(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size();
 }
-bool parse(std::string_view text, std::int64_t& value) { return parse_number(text, value) && value < (1LL << 40); }
-bool parse(std::string_view text, double& value) { return parse_number(text, value); }
+bool parse(std::string_view text, std::int64_t& value) {
+  return parse_number(text, value) && value < (1LL << 40);
+}
+bool parse(std::string_view text, double& value) {
+  return parse_number(text, value);
+}
 bool parse(std::string_view text, bool& value) {
   value = text == "true";
   return value || text == "false";
@@ -47,7 +57,8 @@ std::string attributes_text(const Attributes& attributes, const Attributes& defa
       [&](const auto& a) {
         using A = std::decay_t<decltype(a)>;
         std::map<std::string, std::string> plain;
-        A::fields(std::get<A>(defaults), [&](const char* name, const auto& value) { plain[name] = print(value); });
+        A::fields(std::get<A>(defaults),
+                  [&](const char* name, const auto& value) { plain[name] = print(value); });
         A::fields(a, [&](const char* name, const auto& value) {
           if (print(value) != plain[name]) text += fmt::format(" {}={}", name, print(value));
         });
@@ -100,7 +111,8 @@ class Parser {
   }
 
  private:
-  static std::map<std::string, std::string> pairs(const std::vector<std::string>& words, const Parser& parser) {
+  static std::map<std::string, std::string> pairs(const std::vector<std::string>& words,
+                                                  const Parser& parser) {
     std::map<std::string, std::string> result;
     for (const auto& word : words) {
       const auto equals = word.find('=');
@@ -114,7 +126,8 @@ class Parser {
 
   void input(const std::vector<std::string>& words) {
     if (builder_) refuse("a second 'input' line");
-    std::map<std::string, std::int64_t> sizes = {{"batch", 32}, {"channels", 3}, {"height", 224}, {"width", 224}};
+    std::map<std::string, std::int64_t> sizes = {
+        {"batch", 32}, {"channels", 3}, {"height", 224}, {"width", 224}};
     for (const auto& [key, value] : pairs(words, *this)) {
       const auto size = sizes.find(key);
       if (size == sizes.end()) refuse(fmt::format("input has no '{}': batch, channels, height, width", key));
@@ -122,7 +135,10 @@ class Parser {
     }
     if (batch_) sizes["batch"] = *batch_;
     if (image_) sizes["height"] = sizes["width"] = *image_;
-    placed([&] { return &builder_.emplace(name_, Shape{sizes["batch"], sizes["channels"], sizes["height"], sizes["width"]}); });
+    placed([&] {
+      return &builder_.emplace(name_,
+                               Shape{sizes["batch"], sizes["channels"], sizes["height"], sizes["width"]});
+    });
     tensors_["input"] = builder_->input();
   }
 
@@ -132,8 +148,8 @@ class Parser {
     const auto equals = line.find('=');
     const auto open = line.find('(');
     const auto close = line.find(')');
-    if (equals == std::string::npos || open == std::string::npos || close == std::string::npos || open < equals ||
-        close < open) {
+    if (equals == std::string::npos || open == std::string::npos || close == std::string::npos ||
+        open < equals || close < open) {
       refuse("wants 'name = op(inputs) key=value ...'");
     }
     const std::string name = word_in(line.substr(0, equals));
@@ -143,7 +159,8 @@ class Parser {
     std::istringstream list(line.substr(open + 1, close - open - 1));
     for (std::string item; std::getline(list, item, ',');) {
       const auto tensor = tensors_.find(word_in(item));
-      if (tensor == tensors_.end()) refuse(fmt::format("{}: unknown input '{}'{}", name, word_in(item), suggest_tensor(word_in(item))));
+      if (tensor == tensors_.end())
+        refuse(fmt::format("{}: unknown input '{}'{}", name, word_in(item), suggest_tensor(word_in(item))));
       inputs.push_back(tensor->second);
     }
     std::istringstream rest(line.substr(close + 1));
@@ -151,7 +168,8 @@ class Parser {
     for (std::string word; rest >> word;) words.push_back(word);
     Attributes attributes = family.default_attributes;
     set(attributes, name, kind, pairs(words, *this));
-    tensors_[name] = placed([&] { return builder_->append(family.kind, name, std::move(inputs), attributes); });
+    tensors_[name] =
+        placed([&] { return builder_->append(family.kind, name, std::move(inputs), attributes); });
   }
 
   void set(Attributes& attributes, const std::string& name, const std::string& kind,
@@ -161,12 +179,14 @@ class Parser {
           std::decay_t<decltype(a)>::fields(a, [&](const char* key, auto& field) {
             const auto value = values.find(key);
             if (value == values.end()) return;
-            if (!parse(value->second, field)) refuse(fmt::format("{}: bad value {}={}", name, key, value->second));
+            if (!parse(value->second, field))
+              refuse(fmt::format("{}: bad value {}={}", name, key, value->second));
             values.erase(value);
           });
         },
         attributes);
-    if (!values.empty()) refuse(fmt::format("{}: {} has no attribute '{}'", name, kind, values.begin()->first));
+    if (!values.empty())
+      refuse(fmt::format("{}: {} has no attribute '{}'", name, kind, values.begin()->first));
   }
 
   const OpFamily& family_named(const std::string& kind) const {

@@ -6,7 +6,8 @@ namespace vdnn {
 Graph alexnet(const NetworkOptions& options) {
   GraphBuilder b(options.name, options.input);
   const PoolingAttributes pool{.kernel = {3, 3}, .stride = {2, 2}};
-  auto x = convolution_relu(b, "conv1", b.input(), {.channels = 64, .kernel = {11, 11}, .stride = {4, 4}, .padding = {2, 2}});
+  auto x = convolution_relu(b, "conv1", b.input(),
+                            {.channels = 64, .kernel = {11, 11}, .stride = {4, 4}, .padding = {2, 2}});
   x = b.max_pool("pool1", x, pool);
   x = convolution_relu(b, "conv2", x, {.channels = 192, .kernel = {5, 5}, .padding = {2, 2}});
   x = b.max_pool("pool2", x, pool);

@@ -58,7 +58,8 @@ class Builder {
     const std::string name = a.name;
     const auto one = b_.convolution(name + "_1x1", x, {.channels = a.conv1x1});
     auto three = convolution_relu(b_, name + "_3x3_reduce", x, {.channels = a.reduce3x3});
-    three = b_.convolution(name + "_3x3", three, {.channels = a.conv3x3, .kernel = {3, 3}, .padding = {1, 1}});
+    three =
+        b_.convolution(name + "_3x3", three, {.channels = a.conv3x3, .kernel = {3, 3}, .padding = {1, 1}});
     auto five = convolution_relu(b_, name + "_5x5_reduce", x, {.channels = a.reduce5x5});
     five = b_.convolution(name + "_5x5", five, {.channels = a.conv5x5, .kernel = {5, 5}, .padding = {2, 2}});
     auto pool = b_.max_pool(name + "_pool", x, {.kernel = {3, 3}, .padding = {1, 1}});
@@ -83,7 +84,11 @@ class Builder {
 
 }  // namespace
 
-Graph googlenet(const NetworkOptions& options) { return Builder(options, false).run(); }
-Graph googlenet_plain(const NetworkOptions& options) { return Builder(options, true).run(); }
+Graph googlenet(const NetworkOptions& options) {
+  return Builder(options, false).run();
+}
+Graph googlenet_plain(const NetworkOptions& options) {
+  return Builder(options, true).run();
+}
 
 }  // namespace vdnn

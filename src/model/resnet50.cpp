@@ -5,13 +5,15 @@
 namespace vdnn {
 namespace {
 
-TensorId convolution_norm(GraphBuilder& b, const std::string& name, TensorId x, ConvolutionAttributes attributes) {
+TensorId convolution_norm(GraphBuilder& b, const std::string& name, TensorId x,
+                          ConvolutionAttributes attributes) {
   attributes.bias = false;
   return b.batch_norm(name + "_bn", b.convolution(name, x, attributes));
 }
 
 // The bottleneck with its stride in the 3x3 convolution.
-TensorId bottleneck(GraphBuilder& b, const std::string& name, TensorId x, std::int64_t width, std::int64_t stride) {
+TensorId bottleneck(GraphBuilder& b, const std::string& name, TensorId x, std::int64_t width,
+                    std::int64_t stride) {
   const std::int64_t channels = 4 * width;
   TensorId shortcut = x;
   if (b.shape(x)[1] != channels || stride != 1) {

@@ -28,7 +28,8 @@ std::vector<Entry> zoo() {
       {{"googlenet-plain", "googlenet without LRN and auxiliary classifiers", 224}, googlenet_plain},
       {{"vgg-16", "13 convolutions of 3x3", 224}, [](const auto& options) { return vgg(options, 0); }}};
   for (int k = 1; k <= 4; ++k) {
-    entries.push_back({{fmt::format("vgg-{}16", k), fmt::format("vgg-16 with {} convolutions more in each group", 20 * k), 224},
+    entries.push_back({{fmt::format("vgg-{}16", k),
+                        fmt::format("vgg-16 with {} convolutions more in each group", 20 * k), 224},
                        [k](const auto& options) { return vgg(options, 20 * k); }});
   }
   entries.push_back({{"resnet-50", "16 bottlenecks joined by addition, batch norm", 224}, resnet50});
@@ -40,7 +41,8 @@ void check(const char* what, std::int64_t value) {
 }
 
 Graph read_model(const std::string& path, const ModelOptions& options) {
-  if (options.classes) throw UsageError("--classes is for networks of the zoo; in a file the last layer says it");
+  if (options.classes)
+    throw UsageError("--classes is for networks of the zoo; in a file the last layer says it");
   std::ifstream file(path);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {

@@ -65,9 +65,8 @@ Infeasible find_shortage(const Program& program, const Plan& plan) {
       result.workspace_bytes = placement.bytes;
     }
   }
-  std::stable_sort(result.live_buffers.begin(), result.live_buffers.end(), [&](BufferId a, BufferId b) {
-    return program.buffer(a).bytes > program.buffer(b).bytes;
-  });
+  std::stable_sort(result.live_buffers.begin(), result.live_buffers.end(),
+                   [&](BufferId a, BufferId b) { return program.buffer(a).bytes > program.buffer(b).bytes; });
   return result;
 }
 
@@ -76,14 +75,15 @@ Infeasible find_shortage(const Program& program, const Plan& plan) {
 PlanResult make_plan(const Program& program, const PlanRequest& request) {
   const Policy& policy = find_policy(request.policy);
   if (request.assignment && request.assignment->size() != program.kernels.size()) {
-    throw UsageError(fmt::format("an assignment of {} kernels for a program of {}", request.assignment->size(),
-                                 program.kernels.size()));
+    throw UsageError(fmt::format("an assignment of {} kernels for a program of {}",
+                                 request.assignment->size(), program.kernels.size()));
   }
   Plan plan{.program_fingerprint = fingerprint(program),
             .policy = std::string(policy.name),
             .algorithms = request.algorithms,
             .budget_bytes = request.budget_bytes,
-            .assignment = request.assignment ? *request.assignment : assign_candidates(program, request.algorithms)};
+            .assignment =
+                request.assignment ? *request.assignment : assign_candidates(program, request.algorithms)};
   const Uses uses = find_uses(program);
   const Decisions decisions = policy.decide(program, uses);
   Schedule schedule = make_schedule(program, uses, decisions, plan.assignment);
@@ -101,14 +101,17 @@ std::string explain(const Program& program, const Infeasible& infeasible, std::i
   const Kernel& kernel = program.kernel(infeasible.kernel);
   std::int64_t needed = infeasible.workspace_bytes;
   for (const auto buffer : infeasible.live_buffers) needed += program.buffer(buffer).placed_bytes();
-  std::string text = fmt::format("cannot fit: {} {} needs {}, budget {}, least budget {} ({} bytes); largest:", kernel.name,
-                                 phase_name(kernel.phase), format_bytes(needed), format_bytes(budget_bytes),
-                                 format_bytes(infeasible.least_budget_bytes), infeasible.least_budget_bytes);
+  std::string text =
+      fmt::format("cannot fit: {} {} needs {}, budget {}, least budget {} ({} bytes); largest:", kernel.name,
+                  phase_name(kernel.phase), format_bytes(needed), format_bytes(budget_bytes),
+                  format_bytes(infeasible.least_budget_bytes), infeasible.least_budget_bytes);
   for (std::size_t i = 0; i < std::min<std::size_t>(3, infeasible.live_buffers.size()); ++i) {
     const Buffer& buffer = program.buffer(infeasible.live_buffers[i]);
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", buffer.name, format_bytes(buffer.bytes));
   }
-  return text + "; raise the budget, lower the batch or the image size, or use vdnn-all with memory-optimal algorithms";
+  return text +
+         "; raise the budget, lower the batch or the image size, or use vdnn-all with memory-optimal "
+         "algorithms";
 }
 
 }  // namespace vdnn

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t kStreams = 3;  // by StepKind: each kind of step has its stream
 
-std::size_t stream_of(const PlanStep& step) { return static_cast<std::size_t>(step.kind); }
+std::size_t stream_of(const PlanStep& step) {
+  return static_cast<std::size_t>(step.kind);
+}
 
 // By stream, the last step known to have completed; -1: none.
 using Clock = std::array<std::int32_t, kStreams>;
@@ -58,7 +60,8 @@ class Order {
 
   void require(std::int32_t step, std::int32_t before) {
     if (before < 0) return;
-    auto& last = required_[static_cast<std::size_t>(step)][stream_of(steps_[static_cast<std::size_t>(before)])];
+    auto& last =
+        required_[static_cast<std::size_t>(step)][stream_of(steps_[static_cast<std::size_t>(before)])];
     last = std::max(last, before);
   }
 
@@ -123,7 +126,8 @@ class Order {
         const Placement& a = placements_[previous];
         const Placement& b = placements_[next];
         if (previous == next || a.steps.end > b.steps.begin) continue;
-        if (a.offset_bytes >= b.offset_bytes + b.bytes || b.offset_bytes >= a.offset_bytes + a.bytes) continue;
+        if (a.offset_bytes >= b.offset_bytes + b.bytes || b.offset_bytes >= a.offset_bytes + a.bytes)
+          continue;
         for (const auto step : last) require(first, step);
       }
     }
@@ -137,7 +141,8 @@ class Order {
       PlanStep& step = steps_[s];
       const auto stream = stream_of(step);
       Clock clock = kNothing;
-      if (previous_on_stream[stream] >= 0) clock = completed[static_cast<std::size_t>(previous_on_stream[stream])];
+      if (previous_on_stream[stream] >= 0)
+        clock = completed[static_cast<std::size_t>(previous_on_stream[stream])];
       for (const auto wait : step.waits) require(static_cast<std::int32_t>(s), wait);
       // Later steps imply more, so they go first.
       auto wanted = required_[s];
@@ -168,7 +173,8 @@ class Order {
 
 }  // namespace
 
-void order_accesses(const Program& program, std::vector<PlanStep>& steps, const std::vector<Placement>& placements) {
+void order_accesses(const Program& program, std::vector<PlanStep>& steps,
+                    const std::vector<Placement>& placements) {
   Order(program, steps, placements).run();
 }
 

@@ -12,7 +12,9 @@ const std::array<const Packer*, 3> kPackers = {&kLargestFirst, &kAreaFirst, &kLo
 
 }  // namespace
 
-std::span<const Packer* const> registered_packers() { return kPackers; }
+std::span<const Packer* const> registered_packers() {
+  return kPackers;
+}
 
 std::int64_t extent_bytes(std::span<const Block> blocks) {
   std::int64_t extent = 0;

@@ -29,9 +29,11 @@ json step_json(const PlanStep& step) {
 // The library converts between numbers silently.
 template <class Integer>
 Integer integer_in(const json& value) {
-  const bool fits = value.is_number_unsigned() ? std::in_range<Integer>(value.get<std::uint64_t>())
-                                               : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
-  if (!fits) throw ModelError(fmt::format("plan: {} is not an integer of {} bits", value.dump(), 8 * sizeof(Integer)));
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits)
+    throw ModelError(fmt::format("plan: {} is not an integer of {} bits", value.dump(), 8 * sizeof(Integer)));
   return value.get<Integer>();
 }
 
@@ -81,9 +83,10 @@ Plan read(const json& in) {
   for (const auto& candidate : in.at("assignment")) plan.assignment.push_back(integer_in<int>(candidate));
   for (const auto& step : in.at("steps")) plan.steps.push_back(read_step(step));
   for (const auto& stay : in.at("placements")) {
-    Placement placement{.steps = {integer_in<std::int64_t>(stay.at("from")), integer_in<std::int64_t>(stay.at("to"))},
-                        .offset_bytes = integer_in<std::int64_t>(stay.at("offset_bytes")),
-                        .bytes = integer_in<std::int64_t>(stay.at("bytes"))};
+    Placement placement{
+        .steps = {integer_in<std::int64_t>(stay.at("from")), integer_in<std::int64_t>(stay.at("to"))},
+        .offset_bytes = integer_in<std::int64_t>(stay.at("offset_bytes")),
+        .bytes = integer_in<std::int64_t>(stay.at("bytes"))};
     if (stay.contains("buffer")) placement.buffer = BufferId(index_in(stay.at("buffer")));
     plan.placements.push_back(placement);
   }

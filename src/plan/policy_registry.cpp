@@ -13,7 +13,9 @@ const std::array<const Policy*, 4> kPolicies = {&kBaseline, &kOracle, &kVdnnAll,
 
 }  // namespace
 
-std::span<const Policy* const> registered_policies() { return kPolicies; }
+std::span<const Policy* const> registered_policies() {
+  return kPolicies;
+}
 
 const Policy& find_policy(std::string_view name) {
   std::vector<std::string> known;

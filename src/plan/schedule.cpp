@@ -68,9 +68,9 @@ class ScheduleBuilder {
     const std::int64_t end = next_step();
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
-      const bool own_address = !decisions_.share_addresses &&
-                               (buffer.role == Role::feature_map || buffer.role == Role::weight_gradient ||
-                                buffer.role == Role::input);
+      const bool own_address =
+          !decisions_.share_addresses && (buffer.role == Role::feature_map ||
+                                          buffer.role == Role::weight_gradient || buffer.role == Role::input);
       if (buffer.persistent || own_address) {
         add_stay(b, {0, end});
         continue;
@@ -82,7 +82,8 @@ class ScheduleBuilder {
         add_stay(b, {begin, group_begin_[static_cast<std::size_t>(decisions_.movements[i].release)]});
         begin = prefetch_step_[i];
       }
-      add_stay(b, {begin, buffer.result ? end : launch_step_[static_cast<std::size_t>(uses.back().kernel)] + 1});
+      add_stay(b,
+               {begin, buffer.result ? end : launch_step_[static_cast<std::size_t>(uses.back().kernel)] + 1});
     }
   }
 
@@ -96,7 +97,8 @@ class ScheduleBuilder {
       const auto& candidate = program_.kernels[k].candidates[static_cast<std::size_t>(assignment[k])];
       if (candidate.workspace_bytes == 0) continue;
       const std::int64_t step = launch_step_[k];
-      schedule_.placements.push_back({.steps = {step, step + 1}, .bytes = round_up(candidate.workspace_bytes, 64)});
+      schedule_.placements.push_back(
+          {.steps = {step, step + 1}, .bytes = round_up(candidate.workspace_bytes, 64)});
     }
   }
 
@@ -104,11 +106,11 @@ class ScheduleBuilder {
   const Uses& uses_;
   const Decisions& decisions_;
   Schedule schedule_;
-  std::vector<std::int64_t> tier_offsets_;     // by movement
-  std::vector<std::int32_t> offload_step_;     // by movement
-  std::vector<std::int32_t> prefetch_step_;    // by movement
-  std::vector<std::int32_t> group_begin_;      // first step that belongs to a kernel: its copies, then itself
-  std::vector<std::int32_t> launch_step_;      // by kernel
+  std::vector<std::int64_t> tier_offsets_;   // by movement
+  std::vector<std::int32_t> offload_step_;   // by movement
+  std::vector<std::int32_t> prefetch_step_;  // by movement
+  std::vector<std::int32_t> group_begin_;    // first step that belongs to a kernel: its copies, then itself
+  std::vector<std::int32_t> launch_step_;    // by kernel
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ std::int64_t place(const Program& program, std::vector<Placement>& placements, s
 // Adds the waits that make the schedule safe however slow copies are (P2, P10): producers before copies,
 // copies before readers, and every user of an address before its next owner. Waits that others imply
 // are left out.
-void order_accesses(const Program& program, std::vector<PlanStep>& steps, const std::vector<Placement>& placements);
+void order_accesses(const Program& program, std::vector<PlanStep>& steps,
+                    const std::vector<Placement>& placements);
 
 }  // namespace vdnn

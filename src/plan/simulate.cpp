@@ -6,7 +6,9 @@
 namespace vdnn {
 namespace {
 
-std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+std::int64_t nanoseconds(double seconds) {
+  return std::llround(seconds * 1e9);
+}
 
 struct Memory {
   std::int64_t live_bytes = 0;
@@ -85,8 +87,9 @@ void run_memory(const Program& program, const Plan& plan, Simulation& result) {
     weighted += static_cast<double>(now.live_bytes) * static_cast<double>(end - time);
     time = end;
   }
-  result.average_live_bytes = time > 0 ? weighted / static_cast<double>(time)
-                                       : plain / static_cast<double>(std::max<std::size_t>(1, plan.steps.size()));
+  result.average_live_bytes = time > 0
+                                  ? weighted / static_cast<double>(time)
+                                  : plain / static_cast<double>(std::max<std::size_t>(1, plan.steps.size()));
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ class Verifier {
  private:
   template <class... Args>
   void report(fmt::format_string<Args...> text, Args&&... args) {
-    if (violations_.size() < kMostViolations) violations_.push_back(fmt::format(text, std::forward<Args>(args)...));
+    if (violations_.size() < kMostViolations)
+      violations_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
   [[nodiscard]] std::string name(const Placement& placement) const {
@@ -44,10 +45,14 @@ class Verifier {
   // Everything a file can get wrong, so that the checks below may index freely.
   bool check_structure() {
     const auto step_count = static_cast<std::int64_t>(plan_.steps.size());
-    if (plan_.program_fingerprint != fingerprint(program_)) report("structure: the plan is for another program");
-    if (plan_.assignment.size() != program_.kernels.size()) report("structure: assignment of {} kernels, program has {}", plan_.assignment.size(), program_.kernels.size());
+    if (plan_.program_fingerprint != fingerprint(program_))
+      report("structure: the plan is for another program");
+    if (plan_.assignment.size() != program_.kernels.size())
+      report("structure: assignment of {} kernels, program has {}", plan_.assignment.size(),
+             program_.kernels.size());
     for (std::size_t k = 0; k < std::min(plan_.assignment.size(), program_.kernels.size()); ++k) {
-      if (plan_.assignment[k] < 0 || static_cast<std::size_t>(plan_.assignment[k]) >= program_.kernels[k].candidates.size()) {
+      if (plan_.assignment[k] < 0 ||
+          static_cast<std::size_t>(plan_.assignment[k]) >= program_.kernels[k].candidates.size()) {
         report("structure: {} has no candidate {}", program_.kernels[k].name, plan_.assignment[k]);
       }
     }
@@ -55,20 +60,27 @@ class Verifier {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlanStep& step = plan_.steps[s];
       const bool launch = step.kind == StepKind::launch;
-      if (launch && step.kernel != KernelId(next_kernel++)) report("structure: step {} launches out of order", s);
-      if (!launch && step.buffer.index() >= program_.buffers.size()) report("structure: step {} moves no buffer", s);
+      if (launch && step.kernel != KernelId(next_kernel++))
+        report("structure: step {} launches out of order", s);
+      if (!launch && step.buffer.index() >= program_.buffers.size())
+        report("structure: step {} moves no buffer", s);
       for (const auto wait : step.waits) {
-        if (wait < 0 || wait >= static_cast<std::int64_t>(s)) report("P10: step {} waits for step {}, which is not before it", s, wait);
+        if (wait < 0 || wait >= static_cast<std::int64_t>(s))
+          report("P10: step {} waits for step {}, which is not before it", s, wait);
       }
     }
-    if (next_kernel != program_.kernels.size()) report("structure: {} of {} kernels are launched", next_kernel, program_.kernels.size());
+    if (next_kernel != program_.kernels.size())
+      report("structure: {} of {} kernels are launched", next_kernel, program_.kernels.size());
     for (const auto& placement : plan_.placements) {
       if (placement.buffer.valid() && placement.buffer.index() >= program_.buffers.size()) {
         report("structure: a placement of no buffer");
       } else if (placement.steps.begin < 0 || placement.steps.empty() || placement.steps.end > step_count) {
-        report("structure: {} is placed in steps [{}, {}) of {}", name(placement), placement.steps.begin, placement.steps.end, step_count);
+        report("structure: {} is placed in steps [{}, {}) of {}", name(placement), placement.steps.begin,
+               placement.steps.end, step_count);
       }
-      if (placement.offset_bytes < 0 || placement.bytes < 0 || placement.offset_bytes > INT64_MAX - placement.bytes) report("P3: {} lies at [{}, +{})", name(placement), placement.offset_bytes, placement.bytes);
+      if (placement.offset_bytes < 0 || placement.bytes < 0 ||
+          placement.offset_bytes > INT64_MAX - placement.bytes)
+        report("P3: {} lies at [{}, +{})", name(placement), placement.offset_bytes, placement.bytes);
     }
     return violations_.empty();
   }
@@ -76,15 +88,20 @@ class Verifier {
   void check_alignment_and_peak() {
     std::int64_t highest = 0;
     for (const auto& placement : plan_.placements) {
-      const std::int64_t alignment = placement.buffer.valid() ? program_.buffer(placement.buffer).alignment_bytes : 64;
-      if (placement.offset_bytes % alignment != 0) report("P9: {} at {} is not aligned to {}", name(placement), placement.offset_bytes, alignment);
+      const std::int64_t alignment =
+          placement.buffer.valid() ? program_.buffer(placement.buffer).alignment_bytes : 64;
+      if (placement.offset_bytes % alignment != 0)
+        report("P9: {} at {} is not aligned to {}", name(placement), placement.offset_bytes, alignment);
       if (placement.buffer.valid() && placement.bytes < program_.buffer(placement.buffer).placed_bytes()) {
-        report("P1: {} has {} bytes, needs {}", name(placement), placement.bytes, program_.buffer(placement.buffer).placed_bytes());
+        report("P1: {} has {} bytes, needs {}", name(placement), placement.bytes,
+               program_.buffer(placement.buffer).placed_bytes());
       }
       highest = std::max(highest, placement.offset_bytes + placement.bytes);
     }
-    if (highest > plan_.budget_bytes) report("P3: highest address {} is above the budget {}", highest, plan_.budget_bytes);
-    if (highest != plan_.peak_bytes) report("P4: highest address {} is not the stated peak {}", highest, plan_.peak_bytes);
+    if (highest > plan_.budget_bytes)
+      report("P3: highest address {} is above the budget {}", highest, plan_.budget_bytes);
+    if (highest != plan_.peak_bytes)
+      report("P4: highest address {} is not the stated peak {}", highest, plan_.peak_bytes);
   }
 
   // Sweeps over time with the live placements ordered by address: O(n log n).
@@ -108,10 +125,12 @@ class Verifier {
       if (placement.bytes == 0) continue;
       const auto [at, fresh] = live.insert({placement.offset_bytes, i});
       const auto next = std::next(at);
-      if (next != live.end() && next->first < placement.offset_bytes + placement.bytes) report_overlap(i, next->second);
+      if (next != live.end() && next->first < placement.offset_bytes + placement.bytes)
+        report_overlap(i, next->second);
       if (at != live.begin()) {
         const Placement& below = plan_.placements[std::prev(at)->second];
-        if (below.offset_bytes + below.bytes > placement.offset_bytes) report_overlap(i, std::prev(at)->second);
+        if (below.offset_bytes + below.bytes > placement.offset_bytes)
+          report_overlap(i, std::prev(at)->second);
       }
     }
   }
@@ -140,7 +159,8 @@ class Verifier {
   }
 
   [[nodiscard]] bool happens_before(std::int64_t first, std::size_t second) const {
-    return before_[second][static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(first)].kind)] >= first;
+    return before_[second][static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(first)].kind)] >=
+           first;
   }
 
   struct Access {
@@ -149,14 +169,14 @@ class Verifier {
   };
   // What is known of one buffer as the steps go by.
   struct State {
-    std::int64_t version = 0;           // writes by kernels so far
-    std::int64_t writer = -1;           // step that wrote the resident copy last
-    std::int64_t resident_version = -1; // -1: nothing resident
-    std::size_t stay = SIZE_MAX;        // placement of the resident copy
+    std::int64_t version = 0;            // writes by kernels so far
+    std::int64_t writer = -1;            // step that wrote the resident copy last
+    std::int64_t resident_version = -1;  // -1: nothing resident
+    std::size_t stay = SIZE_MAX;         // placement of the resident copy
     std::int64_t tier_version = -1;
     std::int64_t tier_offset = -1;
     std::int64_t tier_step = -1;
-    std::vector<Access> accesses;       // of the resident copy
+    std::vector<Access> accesses;  // of the resident copy
   };
 
   std::size_t stay_at(BufferId buffer, std::size_t step) const {
@@ -186,8 +206,10 @@ class Verifier {
 
   void access(BufferId buffer, std::size_t step, State& state, bool writes) {
     for (const auto& earlier : state.accesses) {
-      if ((writes || earlier.writes) && earlier.step != static_cast<std::int64_t>(step) && !happens_before(earlier.step, step)) {
-        report("P10: step {} and step {} both use {} and are not ordered", earlier.step, step, program_.buffer(buffer).name);
+      if ((writes || earlier.writes) && earlier.step != static_cast<std::int64_t>(step) &&
+          !happens_before(earlier.step, step)) {
+        report("P10: step {} and step {} both use {} and are not ordered", earlier.step, step,
+               program_.buffer(buffer).name);
         break;
       }
     }
@@ -197,8 +219,10 @@ class Verifier {
 
   void check_data() {
     for (std::size_t i = 0; i < plan_.placements.size(); ++i) {
-      if (plan_.placements[i].buffer.valid()) stays_[plan_.placements[i].buffer].push_back(i);
-      else first_last_[i].push_back(plan_.placements[i].steps.begin);
+      if (plan_.placements[i].buffer.valid())
+        stays_[plan_.placements[i].buffer].push_back(i);
+      else
+        first_last_[i].push_back(plan_.placements[i].steps.begin);
     }
     std::vector<State> states(program_.buffers.size());
     // What persists lies where the step before left it, and this one must leave it there for the next.
@@ -226,8 +250,8 @@ class Verifier {
       if (states[b].resident_version != states[b].version || stay == SIZE_MAX ||
           plan_.placements[stay].steps.end != static_cast<std::int64_t>(plan_.steps.size())) {
         report("P2: {} is not resident when the step is over", buffer.name);
-      } else if (buffer.persistent &&
-                 plan_.placements[stay].offset_bytes != plan_.placements[stay_at(BufferId(b), 0)].offset_bytes) {
+      } else if (buffer.persistent && plan_.placements[stay].offset_bytes !=
+                                          plan_.placements[stay_at(BufferId(b), 0)].offset_bytes) {
         report("P2: {} ends the step at another address than it began it", buffer.name);
       }
     }
@@ -236,11 +260,14 @@ class Verifier {
   void check_launch(std::size_t s, std::vector<State>& states) {
     const Kernel& kernel = program_.kernel(plan_.steps[s].kernel);
     const auto candidate = static_cast<std::size_t>(plan_.assignment[plan_.steps[s].kernel.index()]);
-    if (kernel.candidates[candidate].workspace_bytes > workspace_at(s)) report("P2: {} lacks its workspace at step {}", kernel.name, s);
+    if (kernel.candidates[candidate].workspace_bytes > workspace_at(s))
+      report("P2: {} lacks its workspace at step {}", kernel.name, s);
     for (const auto& view : kernel.reads) {
       State& state = states[view.buffer.index()];
       if (!enter(view.buffer, s, state)) continue;
-      if (state.resident_version != state.version) report("P2: {} at step {} reads {}, which does not hold its last value", kernel.name, s, program_.buffer(view.buffer).name);
+      if (state.resident_version != state.version)
+        report("P2: {} at step {} reads {}, which does not hold its last value", kernel.name, s,
+               program_.buffer(view.buffer).name);
       access(view.buffer, s, state, false);
     }
     for (const auto& view : kernel.writes) {
@@ -255,7 +282,8 @@ class Verifier {
     if (workspaces_.empty()) {
       workspaces_.resize(plan_.steps.size(), 0);
       for (const auto& placement : plan_.placements) {
-        if (!placement.buffer.valid()) workspaces_[static_cast<std::size_t>(placement.steps.begin)] = placement.bytes;
+        if (!placement.buffer.valid())
+          workspaces_[static_cast<std::size_t>(placement.steps.begin)] = placement.bytes;
       }
     }
     return workspaces_[step];
@@ -263,16 +291,21 @@ class Verifier {
 
   void check_offload(std::size_t s, State& state) {
     const PlanStep& step = plan_.steps[s];
-    if (state.resident_version != state.version) report("P2: step {} offloads {}, which does not hold its last value", s, program_.buffer(step.buffer).name);
+    if (state.resident_version != state.version)
+      report("P2: step {} offloads {}, which does not hold its last value", s,
+             program_.buffer(step.buffer).name);
     access(step.buffer, s, state, false);
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes || step.tier_offset_bytes > plan_.tier_bytes - bytes) {
+    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes ||
+        step.tier_offset_bytes > plan_.tier_bytes - bytes) {
       report("P10: step {} writes outside the tier's {} bytes", s, plan_.tier_bytes);
       return;
     }
     for (const auto& [offset, other] : tier_ranges_) {
-      if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes && step.tier_offset_bytes < offset + other.second) {
-        report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name, program_.buffer(other.first).name);
+      if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes &&
+          step.tier_offset_bytes < offset + other.second) {
+        report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name,
+               program_.buffer(other.first).name);
       }
     }
     tier_ranges_[step.tier_offset_bytes] = {step.buffer, bytes};
@@ -284,9 +317,11 @@ class Verifier {
   void check_prefetch(std::size_t s, State& state) {
     const PlanStep& step = plan_.steps[s];
     if (state.tier_version != state.version || state.tier_offset != step.tier_offset_bytes) {
-      report("P2: step {} prefetches {}, whose last value is not there", s, program_.buffer(step.buffer).name);
+      report("P2: step {} prefetches {}, whose last value is not there", s,
+             program_.buffer(step.buffer).name);
     } else if (!happens_before(state.tier_step, s)) {
-      report("P10: step {} prefetches {} before its offload (step {}) has ended", s, program_.buffer(step.buffer).name, state.tier_step);
+      report("P10: step {} prefetches {} before its offload (step {}) has ended", s,
+             program_.buffer(step.buffer).name, state.tier_step);
     }
     access(step.buffer, s, state, true);
     state.resident_version = state.tier_version;
@@ -295,7 +330,9 @@ class Verifier {
   // Each owner's first access must follow every access of the owners whose bytes it takes over. Kernels
   // follow each other on their stream; only pairs with a copy in them can go wrong.
   void check_address_reuse() {
-    const auto is_copy = [&](std::int64_t step) { return plan_.steps[static_cast<std::size_t>(step)].kind != StepKind::launch; };
+    const auto is_copy = [&](std::int64_t step) {
+      return plan_.steps[static_cast<std::size_t>(step)].kind != StepKind::launch;
+    };
     std::vector<std::size_t> with_copies;
     std::vector<std::size_t> used;
     for (const auto& [stay, steps] : first_last_) {
@@ -305,7 +342,9 @@ class Verifier {
     const auto check = [&](std::size_t before, std::size_t after) {
       const Placement& a = plan_.placements[before];
       const Placement& b = plan_.placements[after];
-      if (before == after || a.steps.end > b.steps.begin || a.offset_bytes >= b.offset_bytes + b.bytes || b.offset_bytes >= a.offset_bytes + a.bytes) return;
+      if (before == after || a.steps.end > b.steps.begin || a.offset_bytes >= b.offset_bytes + b.bytes ||
+          b.offset_bytes >= a.offset_bytes + a.bytes)
+        return;
       const auto first = first_last_[after].front();
       for (const auto step : first_last_[before]) {
         if (!happens_before(step, static_cast<std::size_t>(first))) {

@@ -28,8 +28,9 @@ std::string to_text(const Program& program) {
                         buffer.result ? " result" : "", buffer.saved_state ? " saved" : "");
   }
   for (const auto& kernel : program.kernels) {
-    text += fmt::format("{} {} {} ({}) -> ({}) {}", phase_name(kernel.phase), kernel.op, kernel.name,
-                        views_text(program, kernel.reads), views_text(program, kernel.writes), kernel.signature);
+    text +=
+        fmt::format("{} {} {} ({}) -> ({}) {}", phase_name(kernel.phase), kernel.op, kernel.name,
+                    views_text(program, kernel.reads), views_text(program, kernel.writes), kernel.signature);
     for (const auto& candidate : kernel.candidates) {
       text += fmt::format(" {}/{}:{}", candidate.algorithm, candidate.slices, candidate.workspace_bytes);
     }

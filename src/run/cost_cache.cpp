@@ -69,8 +69,8 @@ std::string default_cache_directory() {
   return {};
 }
 
-void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes, int threads,
-                     const std::function<void(std::int64_t, std::int64_t)>& progress) {
+void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes,
+                     int threads, const std::function<void(std::int64_t, std::int64_t)>& progress) {
   struct Timing {
     KernelId kernel;
     int candidate = 0;

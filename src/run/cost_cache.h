@@ -12,8 +12,8 @@ namespace vdnn {
 // Fills in the seconds of every kernel that has a choice of candidates: from the file where they are known,
 // else by measuring, one kernel per signature; then writes the file (to a temporary one, renamed). A cache
 // that cannot be read or written costs time, never results: it is measured again.
-void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes, int threads,
-                     const std::function<void(std::int64_t done, std::int64_t total)>& progress);
+void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes,
+                     int threads, const std::function<void(std::int64_t done, std::int64_t total)>& progress);
 
 // $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn, else empty: nothing is kept.
 std::string default_cache_directory();

@@ -30,7 +30,8 @@ class Executor::Impl {
        const ExecutorOptions& options)
       : context_(context), program_(program), plan_(plan), tier_(tier), options_(options) {
     if (tier == nullptr && plan.tier_bytes > 0) {
-      throw UsageError(fmt::format("the plan moves {} bytes, but there is no tier to move them to", plan.tier_bytes));
+      throw UsageError(
+          fmt::format("the plan moves {} bytes, but there is no tier to move them to", plan.tier_bytes));
     }
     resolve_addresses();
     choose_events();
@@ -54,7 +55,8 @@ class Executor::Impl {
 
   [[nodiscard]] std::int64_t offset_between_steps(BufferId buffer) const {
     for (const auto& placement : plan_.placements) {
-      if (placement.buffer == buffer && placement.steps.end == static_cast<std::int64_t>(plan_.steps.size())) {
+      if (placement.buffer == buffer &&
+          placement.steps.end == static_cast<std::int64_t>(plan_.steps.size())) {
         return placement.offset_bytes;
       }
     }
@@ -146,7 +148,8 @@ class Executor::Impl {
   void poison_released(std::size_t s) {
     for (const auto i : released_[s]) {
       const Placement& placement = plan_.placements[i];
-      for (auto step = placement.steps.begin; placement.buffer.valid() && step < placement.steps.end; ++step) {
+      for (auto step = placement.steps.begin; placement.buffer.valid() && step < placement.steps.end;
+           ++step) {
         const PlanStep& copy = plan_.steps[static_cast<std::size_t>(step)];
         if (copy.kind != StepKind::launch && copy.buffer == placement.buffer) {
           context_.wait(StreamKind::compute, *events_[static_cast<std::size_t>(step)]);
@@ -164,10 +167,10 @@ class Executor::Impl {
   const Plan& plan_;
   Tier* tier_;
   ExecutorOptions options_;
-  std::vector<std::vector<std::int64_t>> offsets_;    // by step
-  std::vector<std::int64_t> ends_;                    // by step: highest address it uses plus one
-  std::vector<std::optional<EventId>> events_;        // by step
-  std::vector<std::vector<std::size_t>> released_;    // placements by the step that frees them
+  std::vector<std::vector<std::int64_t>> offsets_;  // by step
+  std::vector<std::int64_t> ends_;                  // by step: highest address it uses plus one
+  std::vector<std::optional<EventId>> events_;      // by step
+  std::vector<std::vector<std::size_t>> released_;  // placements by the step that frees them
   std::size_t last_load_step_ = 0;
   bool poisoned_ = false;
   std::int64_t executed_peak_bytes_ = 0;
@@ -180,12 +183,26 @@ Executor::Executor(DeviceContext& context, const Program& program, const Plan& p
     : impl_(std::make_unique<Impl>(context, program, plan, tier, options)) {}
 Executor::~Executor() = default;
 
-void Executor::begin_step(const StepScalars& scalars) { impl_->begin_step(scalars); }
-EventId Executor::batch_taken() const { return impl_->batch_taken(); }
-void Executor::end_step() { impl_->context().synchronize(); }
-std::int64_t Executor::offset_between_steps(BufferId buffer) const { return impl_->offset_between_steps(buffer); }
-std::int64_t Executor::executed_peak_bytes() const { return impl_->executed_peak_bytes(); }
-std::int64_t Executor::offloaded_bytes() const { return impl_->offloaded_bytes(); }
-std::int64_t Executor::prefetched_bytes() const { return impl_->prefetched_bytes(); }
+void Executor::begin_step(const StepScalars& scalars) {
+  impl_->begin_step(scalars);
+}
+EventId Executor::batch_taken() const {
+  return impl_->batch_taken();
+}
+void Executor::end_step() {
+  impl_->context().synchronize();
+}
+std::int64_t Executor::offset_between_steps(BufferId buffer) const {
+  return impl_->offset_between_steps(buffer);
+}
+std::int64_t Executor::executed_peak_bytes() const {
+  return impl_->executed_peak_bytes();
+}
+std::int64_t Executor::offloaded_bytes() const {
+  return impl_->offloaded_bytes();
+}
+std::int64_t Executor::prefetched_bytes() const {
+  return impl_->prefetched_bytes();
+}
 
 }  // namespace vdnn

@@ -41,7 +41,8 @@ class Job::Impl {
     }
     const auto violations = verify_plan(executable_->program(), *result.plan);
     if (!violations.empty()) {
-      throw Error(fmt::format("the plan of {} breaks its rules: {}", request.policy, fmt::join(violations, "; ")));
+      throw Error(
+          fmt::format("the plan of {} breaks its rules: {}", request.policy, fmt::join(violations, "; ")));
     }
     return std::move(*result.plan);
   }
@@ -74,12 +75,24 @@ class Job::Impl {
 Job::Job(const Graph& graph, const JobOptions& options) : impl_(std::make_unique<Impl>(graph, options)) {}
 Job::~Job() = default;
 
-const TrainingGraph& Job::graph() const { return impl_->graph_; }
-const Program& Job::program() const { return impl_->executable_->program(); }
-DeviceDescription Job::device() const { return impl_->device_->description(); }
-Executable& Job::executable() { return *impl_->executable_; }
-int Job::threads() const { return impl_->threads_; }
-Plan Job::plan(const PlanRequest& request) { return impl_->plan(request); }
+const TrainingGraph& Job::graph() const {
+  return impl_->graph_;
+}
+const Program& Job::program() const {
+  return impl_->executable_->program();
+}
+DeviceDescription Job::device() const {
+  return impl_->device_->description();
+}
+Executable& Job::executable() {
+  return *impl_->executable_;
+}
+int Job::threads() const {
+  return impl_->threads_;
+}
+Plan Job::plan(const PlanRequest& request) {
+  return impl_->plan(request);
+}
 
 Plan Job::plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
   return impl_->plan_best(budget_bytes, algorithms);

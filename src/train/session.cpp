@@ -37,9 +37,10 @@ Plan fitting(const Job& job, Plan plan) {
   const std::int64_t free = job.device().free_bytes;
   if (plan.budget_bytes <= free) return plan;
   if (plan.budget_bytes == plan.peak_bytes) {
-    throw BudgetError(fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
-                                  plan.policy, format_bytes(plan.peak_bytes), plan.peak_bytes, format_bytes(free)),
-                      plan.peak_bytes);
+    throw BudgetError(
+        fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
+                    plan.policy, format_bytes(plan.peak_bytes), plan.peak_bytes, format_bytes(free)),
+        plan.peak_bytes);
   }
   throw UsageError(fmt::format("a budget of {} is more than the {} that are free; lower --memory",
                                format_bytes(plan.budget_bytes), format_bytes(free)));
@@ -83,7 +84,8 @@ class Session::Impl {
           const auto first = position * static_cast<std::int64_t>(pixels.size());
           context_->write_values(images.buffer, executor_.offset_between_steps(images.buffer), first, pixels);
           const auto value = static_cast<float>(label);
-          context_->write_values(labels.buffer, executor_.offset_between_steps(labels.buffer), position, {&value, 1});
+          context_->write_values(labels.buffer, executor_.offset_between_steps(labels.buffer), position,
+                                 {&value, 1});
         });
     loader_->start(0, nullptr);
   }
@@ -122,7 +124,8 @@ class Session::Impl {
     for (const auto& trained : graph_.parameters) {
       for_each_piece(trained.tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
         values.resize(static_cast<std::size_t>(count));
-        context_->read_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first, values);
+        context_->read_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first,
+                              values);
         visit(trained.parameter, first, values);
       });
     }
@@ -143,12 +146,15 @@ class Session::Impl {
     for_each_piece(tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
       values.resize(static_cast<std::size_t>(count));
       make(first, values);
-      context_->write_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first, values);
+      context_->write_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first,
+                             values);
     });
   }
 
   void initialize() {
-    const auto zero = [](std::int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0F); };
+    const auto zero = [](std::int64_t, std::span<float> values) {
+      std::fill(values.begin(), values.end(), 0.0F);
+    };
     for (const auto& trained : graph_.parameters) {
       write(trained.tensor, [&](std::int64_t first, std::span<float> values) {
         initial_values(trained.parameter, options_.seed, trained.random_stream, first, values);
@@ -172,11 +178,21 @@ Session::Session(Job& job, Plan plan, std::shared_ptr<const Dataset> data, const
     : impl_(std::make_unique<Impl>(job, std::move(plan), std::move(data), options)) {}
 Session::~Session() = default;
 
-StepReport Session::step() { return impl_->step(); }
-const Plan& Session::plan() const { return impl_->plan(); }
-RunTotals Session::totals() const { return impl_->totals(); }
-std::int64_t Session::steps_per_epoch() const { return impl_->steps_per_epoch(); }
-void Session::visit_weights(const WeightVisitor& visit) { impl_->visit_weights(visit); }
+StepReport Session::step() {
+  return impl_->step();
+}
+const Plan& Session::plan() const {
+  return impl_->plan();
+}
+RunTotals Session::totals() const {
+  return impl_->totals();
+}
+std::int64_t Session::steps_per_epoch() const {
+  return impl_->steps_per_epoch();
+}
+void Session::visit_weights(const WeightVisitor& visit) {
+  impl_->visit_weights(visit);
+}
 
 std::string Session::weights_digest() {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
@@ -195,7 +211,8 @@ void Session::save(const std::string& path) {
     if (first == 0) headers.push_back({parameter.name, parameter.shape.dims()});
   });
   SafetensorsWriter writer(path, headers);
-  visit_weights([&](const Parameter&, std::int64_t, std::span<const float> values) { writer.append(values); });
+  visit_weights(
+      [&](const Parameter&, std::int64_t, std::span<const float> values) { writer.append(values); });
   writer.finish();
 }
 

@@ -43,7 +43,8 @@ class CpuExecutable : public Executable, public HostCode {
     const ThreadCount count(threads);
     lowered_ = cpu::Lowering(graph).run();
     for (const auto& format : lowered_.formats) {
-      index_maps_.push_back(format.get_size() == 0 ? std::nullopt : std::make_optional<cpu::IndexMap>(format));
+      index_maps_.push_back(format.get_size() == 0 ? std::nullopt
+                                                   : std::make_optional<cpu::IndexMap>(format));
     }
   }
 
@@ -60,7 +61,8 @@ class CpuExecutable : public Executable, public HostCode {
   std::unique_ptr<KernelTimer> open_timer(std::int64_t limit_bytes, int threads) override;
 
   void set_seconds(KernelId kernel, int candidate, double seconds) override {
-    lowered_.program.kernels[kernel.index()].candidates[static_cast<std::size_t>(candidate)].seconds = seconds;
+    lowered_.program.kernels[kernel.index()].candidates[static_cast<std::size_t>(candidate)].seconds =
+        seconds;
   }
 
   std::unique_ptr<DeviceContext> open(const ArenaOptions& options) override {
@@ -68,31 +70,38 @@ class CpuExecutable : public Executable, public HostCode {
                                          [threads = threads_] { omp_set_num_threads(threads); });
   }
 
-  void run(KernelId kernel, int candidate, std::span<std::byte* const> arguments, const StepScalars& scalars) override {
+  void run(KernelId kernel, int candidate, std::span<std::byte* const> arguments,
+           const StepScalars& scalars) override {
     lowered_.code[kernel.index()]->run(candidate, {runtime_, arguments, scalars});
   }
 
-  void write_values(BufferId buffer, std::byte* data, std::int64_t first, std::span<const float> values) const override {
+  void write_values(BufferId buffer, std::byte* data, std::int64_t first,
+                    std::span<const float> values) const override {
     if (lowered_.types[buffer.index()] == DataType::int32) {
       auto* target = reinterpret_cast<std::int32_t*>(data) + first;
-      std::transform(values.begin(), values.end(), target, [](float value) { return static_cast<std::int32_t>(value); });
+      std::transform(values.begin(), values.end(), target,
+                     [](float value) { return static_cast<std::int32_t>(value); });
       return;
     }
     auto* target = reinterpret_cast<float*>(data);
     if (first == 0 && index_maps_[buffer.index()]->padded()) clear_padding(buffer, target);
-    index_maps_[buffer.index()]->for_each(first, static_cast<std::int64_t>(values.size()),
-                                          [&](std::int64_t i, std::int64_t at) { target[at] = values[static_cast<std::size_t>(i)]; });
+    index_maps_[buffer.index()]->for_each(
+        first, static_cast<std::int64_t>(values.size()),
+        [&](std::int64_t i, std::int64_t at) { target[at] = values[static_cast<std::size_t>(i)]; });
   }
 
-  void read_values(BufferId buffer, const std::byte* data, std::int64_t first, std::span<float> values) const override {
+  void read_values(BufferId buffer, const std::byte* data, std::int64_t first,
+                   std::span<float> values) const override {
     if (lowered_.types[buffer.index()] == DataType::int32) {
       const auto* source = reinterpret_cast<const std::int32_t*>(data) + first;
-      std::transform(source, source + values.size(), values.begin(), [](std::int32_t v) { return static_cast<float>(v); });
+      std::transform(source, source + values.size(), values.begin(),
+                     [](std::int32_t v) { return static_cast<float>(v); });
       return;
     }
     const auto* source = reinterpret_cast<const float*>(data);
-    index_maps_[buffer.index()]->for_each(first, static_cast<std::int64_t>(values.size()),
-                                          [&](std::int64_t i, std::int64_t at) { values[static_cast<std::size_t>(i)] = source[at]; });
+    index_maps_[buffer.index()]->for_each(
+        first, static_cast<std::int64_t>(values.size()),
+        [&](std::int64_t i, std::int64_t at) { values[static_cast<std::size_t>(i)] = source[at]; });
   }
 
  private:
@@ -100,7 +109,8 @@ class CpuExecutable : public Executable, public HostCode {
   void clear_padding(BufferId buffer, float* data) const {
     const cpu::IndexMap& map = *index_maps_[buffer.index()];
     std::vector<bool> holds_value(static_cast<std::size_t>(lowered_.program.buffer(buffer).bytes / 4), false);
-    map.for_each(0, map.values(), [&](std::int64_t, std::int64_t at) { holds_value[static_cast<std::size_t>(at)] = true; });
+    map.for_each(0, map.values(),
+                 [&](std::int64_t, std::int64_t at) { holds_value[static_cast<std::size_t>(at)] = true; });
     for (std::size_t i = 0; i < holds_value.size(); ++i) {
       if (!holds_value[i]) data[i] = 0;
     }

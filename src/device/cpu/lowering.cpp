@@ -49,7 +49,9 @@ View Lowering::view(TensorId id, LayerId layer) {
   return view;
 }
 
-void Lowering::choose_format(TensorId tensor, const Desc& format) { chosen_formats_[tensor] = format; }
+void Lowering::choose_format(TensorId tensor, const Desc& format) {
+  chosen_formats_[tensor] = format;
+}
 
 Desc Lowering::format(TensorId tensor) const {
   const auto chosen = chosen_formats_.find(tensor);
@@ -60,16 +62,17 @@ View Lowering::opaque(TensorId id, LayerId layer, std::int64_t bytes) {
   if (const auto known = buffer_of_.find(id); known != buffer_of_.end()) return {known->second, 0, bytes};
   const auto& tensor = graph_.tensor(id);
   const View view = add_buffer(
-      {.name = tensor.name, .role = tensor.role, .bytes = bytes, .saved_state = true, .made_by = layer}, Desc(),
-      tensor.type);
+      {.name = tensor.name, .role = tensor.role, .bytes = bytes, .saved_state = true, .made_by = layer},
+      Desc(), tensor.type);
   buffer_of_[id] = view.buffer;
   return view;
 }
 
 View Lowering::temporary(TensorId like, const std::string& suffix, LayerId layer, const Layout& layout) {
   const auto& tensor = graph_.tensor(like);
-  return add_buffer({.name = tensor.name + suffix, .role = tensor.role, .bytes = layout.values() * 4, .made_by = layer},
-                    layout.desc(), DataType::float32);
+  return add_buffer(
+      {.name = tensor.name + suffix, .role = tensor.role, .bytes = layout.values() * 4, .made_by = layer},
+      layout.desc(), DataType::float32);
 }
 
 View Lowering::piece(TensorId id, LayerId layer, std::int64_t first, std::int64_t count) {

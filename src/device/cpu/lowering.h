@@ -15,10 +15,10 @@ namespace vdnn::cpu {
 // What lowering leaves behind for running: code per kernel, formats of weights, places of tensors.
 struct Lowered {
   Program program;
-  std::vector<std::shared_ptr<CpuKernel>> code;    // by kernel
-  std::vector<std::vector<BoundTensor>> tensors;   // by storage root
-  std::vector<Desc> formats;                       // by buffer; a null one for what only kernels understand
-  std::vector<DataType> types;                     // by buffer
+  std::vector<std::shared_ptr<CpuKernel>> code;   // by kernel
+  std::vector<std::vector<BoundTensor>> tensors;  // by storage root
+  std::vector<Desc> formats;                      // by buffer; a null one for what only kernels understand
+  std::vector<DataType> types;                    // by buffer
 };
 
 // Turns the ops of a training graph into kernels, buffers and code. Each op family has a function in a
@@ -52,8 +52,8 @@ class Lowering {
 
   // Adds a kernel; `make` is called only for the first kernel of a signature.
   using Make = std::function<std::shared_ptr<CpuKernel>()>;
-  void emit(const TrainingOp& op, std::vector<View> reads, std::vector<View> writes, const std::string& signature,
-            const Make& make);
+  void emit(const TrainingOp& op, std::vector<View> reads, std::vector<View> writes,
+            const std::string& signature, const Make& make);
 
  private:
   View add_buffer(Buffer buffer, const Desc& format, DataType type);
@@ -61,7 +61,7 @@ class Lowering {
   const TrainingGraph& graph_;
   std::int64_t block_;
   Lowered lowered_;
-  std::map<TensorId, BufferId> buffer_of_;     // by storage root
+  std::map<TensorId, BufferId> buffer_of_;  // by storage root
   std::map<TensorId, Desc> chosen_formats_;
   std::map<TensorId, View> plain_copies_;
   std::map<std::string, std::shared_ptr<CpuKernel>> code_of_;  // by signature

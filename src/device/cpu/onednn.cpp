@@ -27,7 +27,9 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-memory::dims dims(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
+memory::dims dims(const Shape& shape) {
+  return {shape.dims().begin(), shape.dims().end()};
+}
 
 template <class Make, class Description>
 Primitive wrap(const Description& description) {
@@ -71,7 +73,8 @@ std::int64_t preferred_block() {
 
 Desc plain_desc(const Shape& shape) {
   memory::dims strides(shape.rank(), 1);
-  for (std::size_t axis = shape.rank(); axis > 1; --axis) strides[axis - 2] = strides[axis - 1] * shape[axis - 1];
+  for (std::size_t axis = shape.rank(); axis > 1; --axis)
+    strides[axis - 2] = strides[axis - 1] * shape[axis - 1];
   return {dims(shape), kFloat, strides};
 }
 
@@ -79,7 +82,9 @@ Desc blocked_desc(const Shape& shape, std::int64_t block) {
   return {dims(shape), kFloat, block == 16 ? memory::format_tag::nChw16c : memory::format_tag::nChw8c};
 }
 
-Desc any_desc(const Shape& shape) { return {dims(shape), kFloat, memory::format_tag::any}; }
+Desc any_desc(const Shape& shape) {
+  return {dims(shape), kFloat, memory::format_tag::any};
+}
 
 #if DNNL_VERSION_MAJOR < 3
 
@@ -108,21 +113,22 @@ std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool w
   try {
     if (direction == Direction::forward) {
       const auto description = forward(chosen);
-      return ConvolutionPrimitive{wrap<dnnl::convolution_forward>(description),
-                                  {description.src_desc(), description.weights_desc(), description.dst_desc()}};
+      return ConvolutionPrimitive{
+          wrap<dnnl::convolution_forward>(description),
+          {description.src_desc(), description.weights_desc(), description.dst_desc()}};
     }
     const auto hint = forward(algorithm::convolution_direct);
     if (direction == Direction::backward_data) {
       const dnnl::convolution_backward_data::primitive_desc description(
-          {chosen, formats.x, formats.weight, formats.y, g.stride, g.dilation, g.before, g.behind}, attributes,
-          engine(), hint);
+          {chosen, formats.x, formats.weight, formats.y, g.stride, g.dilation, g.before, g.behind},
+          attributes, engine(), hint);
       return ConvolutionPrimitive{
           wrap<dnnl::convolution_backward_data>(description),
           {description.diff_src_desc(), description.weights_desc(), description.diff_dst_desc()}};
     }
     const dnnl::convolution_backward_weights::primitive_desc description(
-        {chosen, formats.x, formats.weight, bias, formats.y, g.stride, g.dilation, g.before, g.behind}, attributes,
-        engine(), hint);
+        {chosen, formats.x, formats.weight, bias, formats.y, g.stride, g.dilation, g.before, g.behind},
+        attributes, engine(), hint);
     return ConvolutionPrimitive{
         wrap<dnnl::convolution_backward_weights>(description),
         {description.src_desc(), description.diff_weights_desc(), description.diff_dst_desc()}};
@@ -141,7 +147,8 @@ PoolingPrimitive make_pooling(bool max, bool forward, const Desc& x, const Desc&
   const memory::dims window = {kernel.height, kernel.width};
   const auto with = max ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc forward_description(
-      {prop_kind::forward_training, with, x, y, g.stride, window, g.before, g.behind}, user_scratchpad(), engine());
+      {prop_kind::forward_training, with, x, y, g.stride, window, g.before, g.behind}, user_scratchpad(),
+      engine());
   const auto saved = static_cast<std::int64_t>(forward_description.workspace_desc().get_size());
   if (forward) return {wrap<dnnl::pooling_forward>(forward_description), saved};
   const dnnl::pooling_backward::primitive_desc description({with, x, y, g.stride, window, g.before, g.behind},
@@ -155,9 +162,8 @@ Primitive make_batch_norm(bool forward, const Desc& x, double epsilon) {
   const dnnl::batch_normalization_forward::primitive_desc forward_description(
       {prop_kind::forward_training, x, small, flags}, user_scratchpad(), engine());
   if (forward) return wrap<dnnl::batch_normalization_forward>(forward_description);
-  const dnnl::batch_normalization_backward::primitive_desc description({prop_kind::backward, x, x, small, flags},
-                                                                       user_scratchpad(), engine(),
-                                                                       forward_description);
+  const dnnl::batch_normalization_backward::primitive_desc description(
+      {prop_kind::backward, x, x, small, flags}, user_scratchpad(), engine(), forward_description);
   return wrap<dnnl::batch_normalization_backward>(description);
 }
 
@@ -166,7 +172,8 @@ Primitive make_batch_norm(bool forward, const Desc& x, double epsilon) {
 IndexMap::IndexMap(const Desc& desc) : dims_(desc.get_dims()), strides_(desc.get_strides()) {
   const auto sizes = desc.get_inner_blks();
   const auto axes = desc.get_inner_idxs();
-  for (std::size_t i = 0; i < sizes.size(); ++i) blocks_.push_back({static_cast<std::size_t>(axes[i]), sizes[i]});
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    blocks_.push_back({static_cast<std::size_t>(axes[i]), sizes[i]});
 }
 
 std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool winograd,
@@ -179,8 +186,8 @@ std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool w
   const auto attributes = user_scratchpad();
   const dnnl::convolution_forward::primitive_desc hint(
       engine(), prop_kind::forward_training,
-      direction == Direction::forward ? chosen : algorithm::convolution_direct, formats.x, formats.weight, bias,
-      formats.y, g.stride, g.dilation, g.before, g.behind, attributes, true);
+      direction == Direction::forward ? chosen : algorithm::convolution_direct, formats.x, formats.weight,
+      bias, formats.y, g.stride, g.dilation, g.before, g.behind, attributes, true);
   if (!hint) return {};
   if (direction == Direction::forward) {
     return ConvolutionPrimitive{wrap<dnnl::convolution_forward>(hint),
@@ -188,16 +195,16 @@ std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool w
   }
   if (direction == Direction::backward_data) {
     const dnnl::convolution_backward_data::primitive_desc description(
-        engine(), chosen, formats.x, formats.weight, formats.y, g.stride, g.dilation, g.before, g.behind, hint,
-        attributes, true);
+        engine(), chosen, formats.x, formats.weight, formats.y, g.stride, g.dilation, g.before, g.behind,
+        hint, attributes, true);
     if (!description) return {};
     return ConvolutionPrimitive{
         wrap<dnnl::convolution_backward_data>(description),
         {description.diff_src_desc(), description.weights_desc(), description.diff_dst_desc()}};
   }
   const dnnl::convolution_backward_weights::primitive_desc description(
-      engine(), chosen, formats.x, formats.weight, bias, formats.y, g.stride, g.dilation, g.before, g.behind, hint,
-      attributes, true);
+      engine(), chosen, formats.x, formats.weight, bias, formats.y, g.stride, g.dilation, g.before, g.behind,
+      hint, attributes, true);
   if (!description) return {};
   return ConvolutionPrimitive{
       wrap<dnnl::convolution_backward_weights>(description),
@@ -212,9 +219,9 @@ PoolingPrimitive make_pooling(bool max, bool forward, const Desc& x, const Desc&
   const Geometry g = geometry(x_shape, y_shape, kernel, stride, padding, {1, 1});
   const memory::dims window = {kernel.height, kernel.width};
   const auto with = max ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
-  const dnnl::pooling_forward::primitive_desc forward_description(engine(), prop_kind::forward_training, with, x, y,
-                                                                  g.stride, window, g.dilation, g.before, g.behind,
-                                                                  user_scratchpad());
+  const dnnl::pooling_forward::primitive_desc forward_description(engine(), prop_kind::forward_training, with,
+                                                                  x, y, g.stride, window, g.dilation,
+                                                                  g.before, g.behind, user_scratchpad());
   const auto saved = static_cast<std::int64_t>(forward_description.workspace_desc().get_size());
   if (forward) return {wrap<dnnl::pooling_forward>(forward_description), saved};
   const dnnl::pooling_backward::primitive_desc description(engine(), with, x, y, g.stride, window, g.dilation,
@@ -286,7 +293,8 @@ Runtime::Runtime() : stream_(engine()) {}
 
 void Runtime::run(const dnnl::primitive& primitive, std::span<const Argument> arguments) {
   std::unordered_map<int, memory> map;
-  for (const auto& argument : arguments) map.emplace(argument.name, memory(*argument.desc, engine(), argument.data));
+  for (const auto& argument : arguments)
+    map.emplace(argument.name, memory(*argument.desc, engine(), argument.data));
   primitive.execute(stream_, map);
   stream_.wait();
 }

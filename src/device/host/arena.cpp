@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kHugePageBytes = 2 * kMiB;
 
-std::int64_t page_bytes() { return sysconf(_SC_PAGESIZE); }
+std::int64_t page_bytes() {
+  return sysconf(_SC_PAGESIZE);
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ HostArena::HostArena(std::int64_t budget_bytes, std::int64_t planned_bytes) {
   const std::int64_t page = page_bytes();
   usable_bytes_ = static_cast<std::size_t>(round_up(budget_bytes, page));
   mapping_bytes_ = usable_bytes_ + static_cast<std::size_t>(kHugePageBytes + page);
-  void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) {
     throw DeviceError(fmt::format("cannot map an arena of {}: {}; lower --memory", format_bytes(budget_bytes),
                                   std::strerror(errno)));
@@ -41,7 +44,9 @@ HostArena::HostArena(std::int64_t budget_bytes, std::int64_t planned_bytes) {
   }
 }
 
-HostArena::~HostArena() { munmap(mapping_, mapping_bytes_); }
+HostArena::~HostArena() {
+  munmap(mapping_, mapping_bytes_);
+}
 
 void HostArena::make_resident(std::int64_t bytes) {
   // Huge pages make address translation and the pinning of copies cheaper. They stop short of the
@@ -63,7 +68,8 @@ std::int64_t HostArena::resident_extent_bytes() const {
   const auto page = static_cast<std::size_t>(page_bytes());
   std::vector<unsigned char> resident(usable_bytes_ / page);
   if (mincore(data_, usable_bytes_, resident.data()) != 0) {
-    throw DeviceError(fmt::format("cannot see which pages of the arena are resident: {}", std::strerror(errno)));
+    throw DeviceError(
+        fmt::format("cannot see which pages of the arena are resident: {}", std::strerror(errno)));
   }
   for (std::size_t i = resident.size(); i > 0; --i) {
     if ((resident[i - 1] & 1) != 0) return static_cast<std::int64_t>(i * page);

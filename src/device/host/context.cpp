@@ -35,7 +35,8 @@ void HostContext::launch(KernelId kernel, int candidate, std::span<const std::in
 
 void HostContext::copy_out(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
                            std::int64_t tier_offset_bytes) {
-  const std::span<const std::byte> source(arena_.data() + arena_offset_bytes, static_cast<std::size_t>(bytes));
+  const std::span<const std::byte> source(arena_.data() + arena_offset_bytes,
+                                          static_cast<std::size_t>(bytes));
   streams_.enqueue(StreamKind::offload, "offload",
                    [&tier, source, tier_offset_bytes] { tier.write(tier_offset_bytes, source); });
 }

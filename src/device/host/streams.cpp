@@ -122,7 +122,8 @@ void HostStreams::perform(StreamKind kind, Task& task, Lock& lock) {
   const auto end = Clock::now();
   self.busy_seconds += seconds_between(begin, end);
   if (keep_spans_) {
-    spans_.push_back({kind, std::move(task.name), seconds_between(opened_, begin), seconds_between(opened_, end)});
+    spans_.push_back(
+        {kind, std::move(task.name), seconds_between(opened_, begin), seconds_between(opened_, end)});
   }
 }
 

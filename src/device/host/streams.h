@@ -47,7 +47,7 @@ class HostStreams {
   };
   struct Task {
     std::string name;
-    Work work;      // empty: one of the two below
+    Work work;  // empty: one of the two below
     EventId event;
     std::int64_t recording = 0;
     bool records = false;

@@ -72,13 +72,16 @@ class ReferenceExecutable : public Executable, public HostCode {
     reference::run(op, all.first(op.inputs.size()), all.subspan(op.inputs.size()), scalars);
   }
 
-  void write_values(BufferId, std::byte* data, std::int64_t first, std::span<const float> values) const override {
+  void write_values(BufferId, std::byte* data, std::int64_t first,
+                    std::span<const float> values) const override {
     std::copy(values.begin(), values.end(), reinterpret_cast<double*>(data) + first);
   }
 
-  void read_values(BufferId, const std::byte* data, std::int64_t first, std::span<float> values) const override {
+  void read_values(BufferId, const std::byte* data, std::int64_t first,
+                   std::span<float> values) const override {
     const auto* source = reinterpret_cast<const double*>(data) + first;
-    std::transform(source, source + values.size(), values.begin(), [](double v) { return static_cast<float>(v); });
+    std::transform(source, source + values.size(), values.begin(),
+                   [](double v) { return static_cast<float>(v); });
   }
 
  private:

@@ -21,7 +21,8 @@ void softmax_cross_entropy(const Call& call) {
     for (std::int64_t c = 0; c < classes; ++c) probabilities[c] /= sum;
     const double label = call.input(1)[example];
     if (!(label >= 0 && label < static_cast<double>(classes))) {
-      throw DeviceError(fmt::format("label {} of example {} is not one of {} classes", label, example, classes));
+      throw DeviceError(
+          fmt::format("label {} of example {} is not one of {} classes", label, example, classes));
     }
     // From the logits, because the logarithm of a probability that rounds to zero is infinite.
     loss += std::log(sum) + largest - logits[static_cast<std::int64_t>(label)];

@@ -44,9 +44,10 @@ void gradient(Backward& backward, const TrainingOp& op) {
   const TensorId dx = backward.add_gradient_like(op.inputs[0]);
   const TensorId dscale = backward.add_gradient_like(op.inputs[1]);
   const TensorId dshift = backward.add_gradient_like(op.inputs[2]);
-  backward.append(OpKind::batch_norm_backward, op,
-                  {op.inputs[0], op.outputs[1], op.outputs[2], op.inputs[1], backward.gradient(op.outputs[0])},
-                  {dx, dscale, dshift});
+  backward.append(
+      OpKind::batch_norm_backward, op,
+      {op.inputs[0], op.outputs[1], op.outputs[2], op.inputs[1], backward.gradient(op.outputs[0])},
+      {dx, dscale, dshift});
   backward.contribute_parameter(op.inputs[1], dscale);
   backward.contribute_parameter(op.inputs[2], dshift);
   if (backward.needs_gradient(op.inputs[0])) backward.contribute(op, op.inputs[0], dx);

@@ -26,6 +26,7 @@ void gradient(Backward& backward, const TrainingOp& op) {
 
 }  // namespace
 
-const OpFamily kConcat = {OpKind::concat, NoAttributes{}, 1, 64, infer, no_parameters, forward_as_is, gradient};
+const OpFamily kConcat = {OpKind::concat, NoAttributes{}, 1,       64, infer,
+                          no_parameters,  forward_as_is,  gradient};
 
 }  // namespace vdnn

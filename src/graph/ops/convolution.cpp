@@ -15,12 +15,14 @@ Shape infer(const ForwardOp& op, std::span<const Shape> inputs) {
     refuse_shapes(op, inputs, "kernel, stride and dilation must be at least 1, padding at least 0");
   }
   if (a.groups < 1 || x[1] % a.groups != 0 || a.channels % a.groups != 0) {
-    refuse_shapes(op, inputs, fmt::format("{} groups do not divide {} input and {} output channels", a.groups,
-                                          x[1], a.channels));
+    refuse_shapes(
+        op, inputs,
+        fmt::format("{} groups do not divide {} input and {} output channels", a.groups, x[1], a.channels));
   }
   const auto height =
       window_outputs(x[2], a.kernel.height, a.stride.height, a.padding.height, a.dilation.height, false);
-  const auto width = window_outputs(x[3], a.kernel.width, a.stride.width, a.padding.width, a.dilation.width, false);
+  const auto width =
+      window_outputs(x[3], a.kernel.width, a.stride.width, a.padding.width, a.dilation.width, false);
   if (height < 1 || width < 1) {
     refuse_shapes(op, inputs,
                   fmt::format("the image is too small for a {}x{} kernel with padding {}x{}", a.kernel.height,
@@ -50,7 +52,8 @@ void gradient(Backward& backward, const TrainingOp& op) {
   const TensorId weight = op.inputs[1];
   const TensorId dy = backward.gradient(op.outputs[0]);
   std::vector<TensorId> gradients;
-  for (std::size_t i = 1; i < op.inputs.size(); ++i) gradients.push_back(backward.add_gradient_like(op.inputs[i]));
+  for (std::size_t i = 1; i < op.inputs.size(); ++i)
+    gradients.push_back(backward.add_gradient_like(op.inputs[i]));
   backward.append(OpKind::convolution_backward_weights, op, {x, dy}, gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     backward.contribute_parameter(op.inputs[i + 1], gradients[i]);
@@ -64,7 +67,7 @@ void gradient(Backward& backward, const TrainingOp& op) {
 
 }  // namespace
 
-const OpFamily kConvolution = {OpKind::convolution, ConvolutionAttributes{}, 1,       1,
-                               infer,               parameters,              forward_as_is, gradient};
+const OpFamily kConvolution = {OpKind::convolution, ConvolutionAttributes{}, 1,       1, infer,
+                               parameters,          forward_as_is,           gradient};
 
 }  // namespace vdnn

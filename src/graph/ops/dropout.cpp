@@ -21,6 +21,7 @@ void gradient(Backward& backward, const TrainingOp& op) {
 
 }  // namespace
 
-const OpFamily kDropout = {OpKind::dropout, DropoutAttributes{}, 1, 1, infer, no_parameters, forward_as_is, gradient};
+const OpFamily kDropout = {OpKind::dropout, DropoutAttributes{}, 1,       1, infer,
+                           no_parameters,   forward_as_is,       gradient};
 
 }  // namespace vdnn

@@ -32,7 +32,8 @@ void gradient(Backward& backward, const TrainingOp& op) {
     backward.contribute(op, x, dx);
   }
   std::vector<TensorId> gradients;
-  for (std::size_t i = 1; i < op.inputs.size(); ++i) gradients.push_back(backward.add_gradient_like(op.inputs[i]));
+  for (std::size_t i = 1; i < op.inputs.size(); ++i)
+    gradients.push_back(backward.add_gradient_like(op.inputs[i]));
   backward.append(OpKind::fully_connected_backward_weights, op, {x, dy}, gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     backward.contribute_parameter(op.inputs[i + 1], gradients[i]);

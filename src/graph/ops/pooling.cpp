@@ -50,9 +50,9 @@ void average_gradient(Backward& backward, const TrainingOp& op) {
 
 }  // namespace
 
-const OpFamily kMaxPool = {OpKind::max_pool, PoolingAttributes{}, 1,           1,
-                           infer,            no_parameters,       max_forward, max_gradient};
-const OpFamily kAveragePool = {OpKind::average_pool, PoolingAttributes{}, 1,             1,
-                               infer,                no_parameters,       forward_as_is, average_gradient};
+const OpFamily kMaxPool = {OpKind::max_pool, PoolingAttributes{}, 1,           1, infer,
+                           no_parameters,    max_forward,         max_gradient};
+const OpFamily kAveragePool = {OpKind::average_pool, PoolingAttributes{}, 1, 1, infer, no_parameters,
+                               forward_as_is,        average_gradient};
 
 }  // namespace vdnn

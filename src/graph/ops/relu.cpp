@@ -3,7 +3,9 @@
 namespace vdnn {
 namespace {
 
-Shape infer(const ForwardOp&, std::span<const Shape> inputs) { return inputs[0]; }
+Shape infer(const ForwardOp&, std::span<const Shape> inputs) {
+  return inputs[0];
+}
 
 // From the output: relu(x) > 0 exactly where x > 0, so that x need not be kept.
 void gradient(Backward& backward, const TrainingOp& op) {

@@ -29,7 +29,13 @@ void gradient(Backward& backward, const TrainingOp& op) {
 
 }  // namespace
 
-const OpFamily kSoftmaxCrossEntropy = {
-    OpKind::softmax_cross_entropy, SoftmaxCrossEntropyAttributes{}, 1, 1, infer, no_parameters, forward, gradient};
+const OpFamily kSoftmaxCrossEntropy = {OpKind::softmax_cross_entropy,
+                                       SoftmaxCrossEntropyAttributes{},
+                                       1,
+                                       1,
+                                       infer,
+                                       no_parameters,
+                                       forward,
+                                       gradient};
 
 }  // namespace vdnn

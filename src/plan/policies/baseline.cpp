@@ -3,7 +3,9 @@
 namespace vdnn {
 namespace {
 
-Decisions decide(const Program&, const Uses&) { return {.share_addresses = false}; }
+Decisions decide(const Program&, const Uses&) {
+  return {.share_addresses = false};
+}
 
 }  // namespace
 

@@ -3,7 +3,9 @@
 namespace vdnn {
 namespace {
 
-Decisions decide(const Program&, const Uses&) { return {.share_addresses = false, .unlimited = true}; }
+Decisions decide(const Program&, const Uses&) {
+  return {.share_addresses = false, .unlimited = true};
+}
 
 }  // namespace
 

@@ -5,7 +5,8 @@ namespace vdnn {
 namespace {
 
 bool offloads(const Layer& layer) {
-  return layer.layer_class == LayerClass::feature_extraction && !layer.in_place && layer.kind != OpKind::load_batch;
+  return layer.layer_class == LayerClass::feature_extraction && !layer.in_place &&
+         layer.kind != OpKind::load_batch;
 }
 
 Decisions decide(const Program& program, const Uses& uses) {

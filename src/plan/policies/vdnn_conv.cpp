@@ -14,7 +14,7 @@ Decisions decide(const Program& program, const Uses& uses) {
 
 }  // namespace
 
-const Policy kVdnnConv = {"vdnn-conv", "offloads the inputs of convolutions, whose kernels hide the copies", true,
-                          decide};
+const Policy kVdnnConv = {"vdnn-conv", "offloads the inputs of convolutions, whose kernels hide the copies",
+                          true, decide};
 
 }  // namespace vdnn

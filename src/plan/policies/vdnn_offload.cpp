@@ -27,7 +27,7 @@ class StaticOffload {
   // (it is then released without a copy), or it would come back before it has left.
   std::optional<Movement> offload(BufferId id, bool (*offloads)(const Layer&), bool with_saved_state) const {
     const Buffer& buffer = program_.buffer(id);
-    std::int32_t last_pass = -1;      // forward, of all uses
+    std::int32_t last_pass = -1;        // forward, of all uses
     std::int32_t offloading_pass = -1;  // of the last consumer in the policy's class
     std::int32_t first_backward = -1;
     for (const auto& use : uses_[id.index()]) {

@@ -56,13 +56,15 @@ class BatchNorm : public CpuKernel {
 // Reads mean, variance and the running ones, which it updates.
 class Statistics : public CpuKernel {
  public:
-  Statistics(std::int64_t channels, double momentum) : channels_(channels), momentum_(static_cast<float>(momentum)) {}
+  Statistics(std::int64_t channels, double momentum)
+      : channels_(channels), momentum_(static_cast<float>(momentum)) {}
 
   void run(int, const Call& call) override {
     for (std::size_t i = 0; i < 2; ++i) {
       const float* batch = call.floats(i);
       float* running = call.floats(i + 2);
-      for (std::int64_t c = 0; c < channels_; ++c) running[c] = (1 - momentum_) * running[c] + momentum_ * batch[c];
+      for (std::int64_t c = 0; c < channels_; ++c)
+        running[c] = (1 - momentum_) * running[c] + momentum_ * batch[c];
     }
   }
 
@@ -71,7 +73,8 @@ class Statistics : public CpuKernel {
   float momentum_;
 };
 
-void lower(Lowering& lowering, const TrainingOp& op, const std::string& signature, const Lowering::Make& make) {
+void lower(Lowering& lowering, const TrainingOp& op, const std::string& signature,
+           const Lowering::Make& make) {
   std::vector<View> reads;
   std::vector<View> writes;
   for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
@@ -88,8 +91,12 @@ void lower_norm(Lowering& lowering, const TrainingOp& op, bool forward) {
 
 }  // namespace
 
-void lower_batch_norm(Lowering& lowering, const TrainingOp& op) { lower_norm(lowering, op, true); }
-void lower_batch_norm_backward(Lowering& lowering, const TrainingOp& op) { lower_norm(lowering, op, false); }
+void lower_batch_norm(Lowering& lowering, const TrainingOp& op) {
+  lower_norm(lowering, op, true);
+}
+void lower_batch_norm_backward(Lowering& lowering, const TrainingOp& op) {
+  lower_norm(lowering, op, false);
+}
 
 void lower_batch_norm_statistics(Lowering& lowering, const TrainingOp& op) {
   const std::int64_t channels = lowering.shape(op.inputs[0])[0];

@@ -9,7 +9,7 @@ void copy_channels(const float* from, const Layout& from_layout, std::int64_t fr
   const std::int64_t pixels = from_layout.shape[2] * from_layout.shape[3];
   const std::int64_t block = from_layout.block;
   const bool same = block == to_layout.block;
-  const std::int64_t group = same && block == 0                                            ? count
+  const std::int64_t group = same && block == 0                                             ? count
                              : same && from_channel % block == 0 && to_channel % block == 0 ? block
                                                                                             : 1;
   const std::int64_t groups = (count + group - 1) / group;

@@ -53,7 +53,11 @@ void lower(Lowering& lowering, const TrainingOp& op, bool joins) {
 
 }  // namespace
 
-void lower_concat(Lowering& lowering, const TrainingOp& op) { lower(lowering, op, true); }
-void lower_split(Lowering& lowering, const TrainingOp& op) { lower(lowering, op, false); }
+void lower_concat(Lowering& lowering, const TrainingOp& op) {
+  lower(lowering, op, true);
+}
+void lower_split(Lowering& lowering, const TrainingOp& op) {
+  lower(lowering, op, false);
+}
 
 }  // namespace vdnn::cpu

@@ -13,14 +13,16 @@ namespace {
 constexpr std::int64_t kSlicedWorkspaceBytes = 16 * kMiB;
 constexpr std::int64_t kSliceImages[] = {8, 2};
 
-std::int64_t desc_bytes(const Desc& desc) { return static_cast<std::int64_t>(desc.get_size()); }
+std::int64_t desc_bytes(const Desc& desc) {
+  return static_cast<std::int64_t>(desc.get_size());
+}
 
 // One way to run a convolution: an algorithm on slices of the batch, with the reorders that it needs
 // between the formats of the buffers and those of the primitive.
 class ConvolutionWay {
  public:
-  ConvolutionWay(Direction direction, std::string algorithm, const ConvolutionProblem& slice, std::int64_t slices,
-                 const ConvolutionFormats& stored, ConvolutionPrimitive primitive)
+  ConvolutionWay(Direction direction, std::string algorithm, const ConvolutionProblem& slice,
+                 std::int64_t slices, const ConvolutionFormats& stored, ConvolutionPrimitive primitive)
       : direction_(direction),
         algorithm_(std::move(algorithm)),
         slices_(slices),
@@ -46,7 +48,8 @@ class ConvolutionWay {
     return {.algorithm = algorithm_, .slices = slices_, .workspace_bytes = workspace_bytes_};
   }
 
-  // Arguments as in the training graph: (x, weight[, bias]) -> y, (weight, dy) -> dx, (x, dy) -> dweight[, dbias].
+  // Arguments as in the training graph: (x, weight[, bias]) -> y, (weight, dy) -> dx, (x, dy) -> dweight[,
+  // dbias].
   void run(const Call& call) {
     std::byte* workspace = workspace_bytes_ > 0 ? call.arguments.back() : nullptr;
     if (direction_ == Direction::backward_weights) return run_weights(call, workspace);
@@ -63,7 +66,8 @@ class ConvolutionWay {
         const Runtime::Argument source{DNNL_ARG_SRC, &used_.x, x_used};
         const Runtime::Argument target{DNNL_ARG_DST, &used_.y, y_.address(y_slice, workspace)};
         if (bias_) {
-          primitive_.run(call.runtime, {source, weight, {DNNL_ARG_BIAS, &bias_desc_, call.bytes(2)}, target}, workspace);
+          primitive_.run(call.runtime, {source, weight, {DNNL_ARG_BIAS, &bias_desc_, call.bytes(2)}, target},
+                         workspace);
         } else {
           primitive_.run(call.runtime, {source, weight, target}, workspace);
         }
@@ -86,8 +90,8 @@ class ConvolutionWay {
     std::optional<LazyPrimitive> reorder;
     Desc from;
     Desc to;
-    std::int64_t bytes = 0;       // of the converted copy
-    std::int64_t offset = 0;      // of the copy in the workspace; the reorder's scratchpad lies behind it
+    std::int64_t bytes = 0;   // of the converted copy
+    std::int64_t offset = 0;  // of the copy in the workspace; the reorder's scratchpad lies behind it
     std::int64_t scratch_offset = 0;
 
     std::int64_t reserve(std::int64_t at) {
@@ -107,13 +111,15 @@ class ConvolutionWay {
       if (reorder) convert(runtime, workspace + offset, buffer, workspace);
     }
     void convert(Runtime& runtime, std::byte* source, std::byte* target, std::byte* workspace) {
-      reorder->run(runtime, {{DNNL_ARG_FROM, &from, source}, {DNNL_ARG_TO, &to, target}}, workspace + scratch_offset);
+      reorder->run(runtime, {{DNNL_ARG_FROM, &from, source}, {DNNL_ARG_TO, &to, target}},
+                   workspace + scratch_offset);
     }
   };
 
   static Conversion converter(const Desc& stored, const Desc& used, bool enters) {
     if (stored == used) return {};
-    Conversion conversion{.from = enters ? stored : used, .to = enters ? used : stored, .bytes = desc_bytes(used)};
+    Conversion conversion{
+        .from = enters ? stored : used, .to = enters ? used : stored, .bytes = desc_bytes(used)};
     conversion.reorder.emplace(make_reorder(conversion.from, conversion.to));
     return conversion;
   }
@@ -129,9 +135,11 @@ class ConvolutionWay {
       std::byte* y = y_.enter(call.runtime, call.bytes(1) + slice * desc_bytes(stored_.y), workspace);
       const Runtime::Argument source{DNNL_ARG_SRC, &used_.x, x};
       const Runtime::Argument gradient{DNNL_ARG_DIFF_DST, &used_.y, y};
-      const Runtime::Argument target{DNNL_ARG_DIFF_WEIGHTS, &used_.weight, weight_.address(weight, workspace)};
+      const Runtime::Argument target{DNNL_ARG_DIFF_WEIGHTS, &used_.weight,
+                                     weight_.address(weight, workspace)};
       if (bias_) {
-        primitive_.run(call.runtime, {source, gradient, target, {DNNL_ARG_DIFF_BIAS, &bias_desc_, bias}}, workspace);
+        primitive_.run(call.runtime, {source, gradient, target, {DNNL_ARG_DIFF_BIAS, &bias_desc_, bias}},
+                       workspace);
       } else {
         primitive_.run(call.runtime, {source, gradient, target}, workspace);
       }
@@ -217,9 +225,9 @@ class Convolution : public CpuKernel {
 // What the forward direct algorithm likes, so that the memory-optimal forward pass needs no reorder.
 Desc weight_format(const ConvolutionProblem& problem, std::int64_t block) {
   const Shape shape = convolution_weight_shape(problem);
-  const auto made =
-      make_convolution(Direction::forward, false, problem,
-                       {natural_layout(problem.x, block).desc(), any_desc(shape), natural_layout(problem.y, block).desc()});
+  const auto made = make_convolution(
+      Direction::forward, false, problem,
+      {natural_layout(problem.x, block).desc(), any_desc(shape), natural_layout(problem.y, block).desc()});
   return made ? made->formats.weight : plain_desc(shape);
 }
 
@@ -239,16 +247,17 @@ void lower_convolution(Lowering& lowering, const TrainingOp& op) {
                           : direction == Direction::backward_data ? op.inputs[0]
                                                                   : op.outputs[0];
   const ConvolutionProblem problem{lowering.shape(x), lowering.shape(y), a};
-  if (direction != Direction::backward_data) lowering.choose_format(weight, weight_format(problem, lowering.block()));
+  if (direction != Direction::backward_data)
+    lowering.choose_format(weight, weight_format(problem, lowering.block()));
   std::vector<View> reads;
   std::vector<View> writes;
   for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
   for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
   const std::string signature =
       fmt::format("{} {} {} k{}x{} s{}x{} p{}x{} d{}x{} g{}{}", op_name(op.kind),
-                  layout_text(lowering.layout(x)), layout_text(lowering.layout(y)), a.kernel.height, a.kernel.width,
-                  a.stride.height, a.stride.width, a.padding.height, a.padding.width, a.dilation.height,
-                  a.dilation.width, a.groups, a.bias ? " bias" : "");
+                  layout_text(lowering.layout(x)), layout_text(lowering.layout(y)), a.kernel.height,
+                  a.kernel.width, a.stride.height, a.stride.width, a.padding.height, a.padding.width,
+                  a.dilation.height, a.dilation.width, a.groups, a.bias ? " bias" : "");
   const Desc format = lowering.format(weight);
   lowering.emit(op, std::move(reads), std::move(writes), signature,
                 [&] { return std::make_shared<Convolution>(direction, problem, format, lowering.block()); });

@@ -100,17 +100,24 @@ void emit_update(Lowering& lowering, const TrainingOp& op, const View& gradient,
 
 }  // namespace
 
-void lower_relu(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, relu); }
-void lower_relu_backward(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, relu_backward); }
-void lower_add(Lowering& lowering, const TrainingOp& op) { lower_elementwise(lowering, op, add); }
+void lower_relu(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, relu);
+}
+void lower_relu_backward(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, relu_backward);
+}
+void lower_add(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, add);
+}
 
 void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
   const Shape& shape = lowering.shape(op.inputs[1]);
   const View weight = lowering.view(op.inputs[1], op.layer);
   if (shape.rank() == 2 && rows_per_slice(shape[0], shape[1]) < shape[0]) {
-    const auto gradient = std::find_if(lowering.graph().ops.begin(), lowering.graph().ops.end(), [&](const auto& other) {
-      return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
-    });
+    const auto gradient =
+        std::find_if(lowering.graph().ops.begin(), lowering.graph().ops.end(), [&](const auto& other) {
+          return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
+        });
     const std::int64_t rows = rows_per_slice(shape[0], shape[1]);
     for (std::int64_t row = 0; row < shape[0]; row += rows) {
       const std::int64_t count = std::min(rows, shape[0] - row);
@@ -120,7 +127,8 @@ void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
       };
       std::vector<View> state;
       for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(piece(op.inputs[i]));
-      emit_update(lowering, op, piece(op.inputs[0]), {weight.buffer, row * shape[1] * 4, count * shape[1] * 4}, state);
+      emit_update(lowering, op, piece(op.inputs[0]),
+                  {weight.buffer, row * shape[1] * 4, count * shape[1] * 4}, state);
     }
     return;
   }

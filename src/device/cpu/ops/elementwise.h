@@ -11,7 +11,7 @@ template <class Body>
 void parallel_ranges(std::int64_t count, Body&& body) {
   constexpr std::int64_t kPiece = 1 << 16;
   const std::int64_t pieces = (count + kPiece - 1) / kPiece;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (pieces > 1)
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     body(piece * kPiece, std::min(count, (piece + 1) * kPiece));
   }

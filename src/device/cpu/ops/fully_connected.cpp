@@ -10,10 +10,12 @@ namespace vdnn::cpu {
 namespace {
 
 // Row-major c = op(a) op(b) + beta * c.
-void multiply(char transpose_a, char transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-              std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+void multiply(char transpose_a, char transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+              const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+              std::int64_t ldc) {
   const auto status = dnnl_sgemm(transpose_a, transpose_b, m, n, k, 1.0F, a, lda, b, ldb, beta, c, ldc);
-  if (status != dnnl_success) throw DeviceError(fmt::format("oneDNN sgemm {}x{}x{}: status {}", m, n, k, static_cast<int>(status)));
+  if (status != dnnl_success)
+    throw DeviceError(fmt::format("oneDNN sgemm {}x{}x{}: status {}", m, n, k, static_cast<int>(status)));
 }
 
 struct Sizes {
@@ -47,8 +49,8 @@ class BackwardData : public CpuKernel {
   explicit BackwardData(const Sizes& sizes) : s_(sizes) {}
 
   void run(int, const Call& call) override {
-    multiply('N', 'N', s_.batch, s_.inputs, s_.outputs, call.floats(1), s_.outputs, call.floats(0), s_.inputs, 0.0F,
-             call.floats(2), s_.inputs);
+    multiply('N', 'N', s_.batch, s_.inputs, s_.outputs, call.floats(1), s_.outputs, call.floats(0), s_.inputs,
+             0.0F, call.floats(2), s_.inputs);
   }
 
  private:
@@ -63,8 +65,8 @@ class BackwardWeights : public CpuKernel {
 
   void run(int, const Call& call) override {
     const float* dy = call.floats(1);
-    multiply('T', 'N', rows_, s_.inputs, s_.batch, dy + first_row_, s_.outputs, call.floats(0), s_.inputs, 0.0F,
-             call.floats(2), s_.inputs);
+    multiply('T', 'N', rows_, s_.inputs, s_.batch, dy + first_row_, s_.outputs, call.floats(0), s_.inputs,
+             0.0F, call.floats(2), s_.inputs);
     if (!bias_) return;
     float* dbias = call.floats(3);
     for (std::int64_t o = 0; o < s_.outputs; ++o) {
@@ -81,9 +83,13 @@ class BackwardWeights : public CpuKernel {
   bool bias_;
 };
 
-Sizes sizes(const Shape& x, const Shape& y) { return {x[0], x.elements_per_example(), y[1]}; }
+Sizes sizes(const Shape& x, const Shape& y) {
+  return {x[0], x.elements_per_example(), y[1]};
+}
 
-std::string text(const Sizes& s) { return fmt::format("{}x{}x{}", s.batch, s.inputs, s.outputs); }
+std::string text(const Sizes& s) {
+  return fmt::format("{}x{}x{}", s.batch, s.inputs, s.outputs);
+}
 
 }  // namespace
 
@@ -108,7 +114,8 @@ void lower_fully_connected_backward_data(Lowering& lowering, const TrainingOp& o
                                         : lowering.temporary(dx, "_plain", op.layer, {layout.shape, 0});
   const Sizes s = sizes(layout.shape, lowering.shape(op.inputs[1]));
   lowering.emit(op, {lowering.view(op.inputs[0], op.layer), lowering.view(op.inputs[1], op.layer)}, {target},
-                fmt::format("fully_connected_backward_data {}", text(s)), [&] { return std::make_shared<BackwardData>(s); });
+                fmt::format("fully_connected_backward_data {}", text(s)),
+                [&] { return std::make_shared<BackwardData>(s); });
   if (!layout.is_plain()) lowering.store_plain(target, dx, op);
 }
 
@@ -117,20 +124,24 @@ void emit_weight_gradient_slice(Lowering& lowering, const TrainingOp& gradient, 
   const Sizes s = sizes(lowering.shape(gradient.inputs[0]), lowering.shape(gradient.inputs[1]));
   const bool bias = gradient.outputs.size() > 1 && first_row == 0;
   const bool whole = rows == s.outputs;
-  std::vector<View> writes = {whole ? lowering.view(gradient.outputs[0], gradient.layer)
-                                    : lowering.piece(gradient.outputs[0], gradient.layer, first_row * s.inputs,
-                                                     rows * s.inputs)};
+  std::vector<View> writes = {
+      whole ? lowering.view(gradient.outputs[0], gradient.layer)
+            : lowering.piece(gradient.outputs[0], gradient.layer, first_row * s.inputs, rows * s.inputs)};
   if (bias) writes.push_back(lowering.view(gradient.outputs[1], gradient.layer));
-  lowering.emit(gradient, {lowering.plain(gradient.inputs[0], gradient), lowering.view(gradient.inputs[1], gradient.layer)},
-                std::move(writes),
-                fmt::format("fully_connected_backward_weights {} rows {}+{}{}", text(s), first_row, rows, bias ? " bias" : ""),
-                [&] { return std::make_shared<BackwardWeights>(s, first_row, rows, bias); });
+  lowering.emit(
+      gradient,
+      {lowering.plain(gradient.inputs[0], gradient), lowering.view(gradient.inputs[1], gradient.layer)},
+      std::move(writes),
+      fmt::format("fully_connected_backward_weights {} rows {}+{}{}", text(s), first_row, rows,
+                  bias ? " bias" : ""),
+      [&] { return std::make_shared<BackwardWeights>(s, first_row, rows, bias); });
 }
 
 // Where the weight is learned in slices, their gradients come with the updates (lower_sgd_update).
 void lower_fully_connected_backward_weights(Lowering& lowering, const TrainingOp& op) {
   const Shape& weight = lowering.shape(op.outputs[0]);
-  if (rows_per_slice(weight[0], weight[1]) == weight[0]) emit_weight_gradient_slice(lowering, op, 0, weight[0]);
+  if (rows_per_slice(weight[0], weight[1]) == weight[0])
+    emit_weight_gradient_slice(lowering, op, 0, weight[0]);
 }
 
 }  // namespace vdnn::cpu

@@ -17,7 +17,8 @@ class LoadBatch : public CpuKernel {
     const Layout staged{images_.shape, 0};
     copy_channels(call.floats(0), staged, 0, call.floats(2), images_, 0, images_.shape[1]);
     clear_padding(call.floats(2), images_);
-    std::memcpy(call.bytes(3), call.bytes(1), static_cast<std::size_t>(images_.shape[0]) * sizeof(std::int32_t));
+    std::memcpy(call.bytes(3), call.bytes(1),
+                static_cast<std::size_t>(images_.shape[0]) * sizeof(std::int32_t));
   }
 
  private:
@@ -31,9 +32,9 @@ void lower_load_batch(Lowering& lowering, const TrainingOp& op) {
   lowering.choose_format(op.inputs[0], plain_desc(images.shape));
   const View staged = lowering.view(op.inputs[0], op.layer);
   const View labels = lowering.view(op.inputs[1], op.layer);
-  lowering.emit(op, {staged, labels},
-                {lowering.view(op.outputs[0], op.layer), lowering.view(op.outputs[1], op.layer)},
-                fmt::format("load_batch {}", layout_text(images)), [&] { return std::make_shared<LoadBatch>(images); });
+  lowering.emit(
+      op, {staged, labels}, {lowering.view(op.outputs[0], op.layer), lowering.view(op.outputs[1], op.layer)},
+      fmt::format("load_batch {}", layout_text(images)), [&] { return std::make_shared<LoadBatch>(images); });
 }
 
 }  // namespace vdnn::cpu

@@ -36,8 +36,12 @@ class Lrn : public CpuKernel {
   static constexpr std::int64_t kThreadsAtMost = 64;
   static constexpr std::int64_t kRows = 4;  // arrays of one value per channel, with margins for the window
 
-  [[nodiscard]] std::int64_t row_values() const { return layout_.padded_channels() + 2 * a_.size; }
-  [[nodiscard]] std::int64_t row_bytes() const { return (row_values() * 4 + 63) / 64 * 64; }
+  [[nodiscard]] std::int64_t row_values() const {
+    return layout_.padded_channels() + 2 * a_.size;
+  }
+  [[nodiscard]] std::int64_t row_bytes() const {
+    return (row_values() * 4 + 63) / 64 * 64;
+  }
 
   void pixel(const Call& call, std::int64_t row, std::int64_t w, float* scratch) const {
     const std::int64_t stride = row_bytes() / 4;
@@ -118,9 +122,10 @@ void lower_lrn(Lowering& lowering, const TrainingOp& op) {
   const Layout layout = lowering.layout(op.outputs[0]);
   std::vector<View> reads;
   for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  lowering.emit(op, std::move(reads), {lowering.view(op.outputs[0], op.layer)},
-                fmt::format("{} {} {} {} {} {}", op_name(op.kind), layout_text(layout), a.size, a.alpha, a.beta, a.k),
-                [&] { return std::make_shared<Lrn>(op.kind == OpKind::lrn, layout, a); });
+  lowering.emit(
+      op, std::move(reads), {lowering.view(op.outputs[0], op.layer)},
+      fmt::format("{} {} {} {} {} {}", op_name(op.kind), layout_text(layout), a.size, a.alpha, a.beta, a.k),
+      [&] { return std::make_shared<Lrn>(op.kind == OpKind::lrn, layout, a); });
 }
 
 }  // namespace vdnn::cpu

@@ -24,11 +24,14 @@ class Pooling : public CpuKernel {
 
   void run(int, const Call& call) override {
     std::byte* scratchpad = primitive_.scratchpad_bytes() > 0 ? call.arguments.back() : nullptr;
-    const Runtime::Argument from{forward_ ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, forward_ ? &x_ : &y_, call.bytes(0)};
+    const Runtime::Argument from{forward_ ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, forward_ ? &x_ : &y_,
+                                 call.bytes(0)};
     const std::size_t target = !forward_ && max_ ? 2 : 1;
-    const Runtime::Argument to{forward_ ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, forward_ ? &y_ : &x_, call.bytes(target)};
+    const Runtime::Argument to{forward_ ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, forward_ ? &y_ : &x_,
+                               call.bytes(target)};
     if (!max_) return primitive_.run(call.runtime, {from, to}, scratchpad);
-    primitive_.run(call.runtime, {from, to, {DNNL_ARG_WORKSPACE, &saved_, call.bytes(forward_ ? 2 : 1)}}, scratchpad);
+    primitive_.run(call.runtime, {from, to, {DNNL_ARG_WORKSPACE, &saved_, call.bytes(forward_ ? 2 : 1)}},
+                   scratchpad);
   }
 
  private:
@@ -54,14 +57,15 @@ void lower_pooling(Lowering& lowering, const TrainingOp& op) {
   std::vector<View> reads = {lowering.view(op.inputs[0], op.layer)};
   std::vector<View> writes = {lowering.view(op.outputs[0], op.layer)};
   if (max) {
-    const auto saved = make_pooling(true, true, x_layout.desc(), y_layout.desc(), x_layout.shape, y_layout.shape, a);
+    const auto saved =
+        make_pooling(true, true, x_layout.desc(), y_layout.desc(), x_layout.shape, y_layout.shape, a);
     auto& list = forward ? writes : reads;
     list.push_back(lowering.opaque(forward ? op.outputs[1] : op.inputs[1], op.layer, saved.workspace_bytes));
   }
-  const std::string signature = fmt::format(
-      "{} {} {} k{}x{} s{}x{} p{}x{}{}", op_name(op.kind), layout_text(x_layout), layout_text(y_layout),
-      a.kernel.height, a.kernel.width, a.stride.height, a.stride.width, a.padding.height, a.padding.width,
-      a.global ? " global" : "");
+  const std::string signature =
+      fmt::format("{} {} {} k{}x{} s{}x{} p{}x{}{}", op_name(op.kind), layout_text(x_layout),
+                  layout_text(y_layout), a.kernel.height, a.kernel.width, a.stride.height, a.stride.width,
+                  a.padding.height, a.padding.width, a.global ? " global" : "");
   lowering.emit(op, std::move(reads), std::move(writes), signature,
                 [&] { return std::make_shared<Pooling>(max, forward, x_layout, y_layout, a); });
 }

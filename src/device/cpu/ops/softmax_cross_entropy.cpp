@@ -27,7 +27,8 @@ class Forward : public CpuKernel {
         probabilities[c] = static_cast<float>(std::exp(static_cast<double>(logits[c] - largest)) / sum);
       }
       if (labels[n] < 0 || labels[n] >= classes_) {
-        throw DeviceError(fmt::format("label {} of example {} is not one of {} classes", labels[n], n, classes_));
+        throw DeviceError(
+            fmt::format("label {} of example {} is not one of {} classes", labels[n], n, classes_));
       }
       loss += std::log(sum) - static_cast<double>(logits[labels[n]] - largest);
     }
@@ -70,13 +71,18 @@ void lower(Lowering& lowering, const TrainingOp& op) {
   for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
   const Shape& logits = lowering.shape(op.inputs[0]);
   const double weight = std::get<SoftmaxCrossEntropyAttributes>(op.attributes).weight;
-  lowering.emit(op, std::move(reads), std::move(writes), fmt::format("{} {} {}", op_name(op.kind), logits.text(), weight),
+  lowering.emit(op, std::move(reads), std::move(writes),
+                fmt::format("{} {} {}", op_name(op.kind), logits.text(), weight),
                 [&] { return std::make_shared<Kernel>(logits, weight); });
 }
 
 }  // namespace
 
-void lower_softmax_cross_entropy(Lowering& lowering, const TrainingOp& op) { lower<Forward>(lowering, op); }
-void lower_softmax_cross_entropy_backward(Lowering& lowering, const TrainingOp& op) { lower<Backward>(lowering, op); }
+void lower_softmax_cross_entropy(Lowering& lowering, const TrainingOp& op) {
+  lower<Forward>(lowering, op);
+}
+void lower_softmax_cross_entropy_backward(Lowering& lowering, const TrainingOp& op) {
+  lower<Backward>(lowering, op);
+}
 
 }  // namespace vdnn::cpu
