@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <cstring>
+#include <bit>
+#include <cstdint>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -39,11 +40,18 @@ Outcome run_steps(Run& run, Plan plan, const VerifyOptions& options, bool poison
   return outcome;
 }
 
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
 template <class Value>
 std::int64_t different_values(const std::vector<Value>& a, const std::vector<Value>& b) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(&a[i], &b[i], sizeof(Value)) != 0) ++count;
+    if (bits(a[i]) != bits(b[i])) ++count;
   }
   return count;
 }
