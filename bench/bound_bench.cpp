@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   std::map<std::string, double> by_op;
   double sum = 0;
   {
-    const auto timer = job.executable().open_timer(job.device().free_bytes, job.threads());
+    const auto timer = job.executable().open_timer(job.threads());
     for (std::size_t k = 0; k < job.program().kernels.size(); ++k) {
       const auto& kernel = job.program().kernels[k];
       const auto [at, fresh] = known.try_emplace(kernel.signature, 0.0);

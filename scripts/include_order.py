@@ -27,7 +27,7 @@ DIRECTLY_BELOW = {
 
 # The layer that each public header include/vdnn/NAME.h belongs to.
 PUBLIC_HEADERS = {
-    "base": ["error", "bytes", "id", "interval", "version"],
+    "base": ["error", "bytes", "id", "interval", "version", "whole_file"],
     "graph": ["shape", "role", "attributes", "graph", "training_graph", "builder"],
     "model": ["zoo"],
     "program": ["program"],

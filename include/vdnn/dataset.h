@@ -40,6 +40,9 @@ std::vector<std::string> dataset_names();
 // index, for files that are missing, truncated or corrupt, or whose labels are not below `classes`.
 std::unique_ptr<Dataset> open_dataset(const std::string& name, std::int64_t classes, std::uint64_t seed);
 
+// Throws StorageError where the data has less than one batch.
+void require_batch(const Dataset& data, std::int64_t batch);
+
 // The examples of an epoch in the order they are trained on: a permutation of [0, size) that is a
 // function of seed and epoch alone.
 std::vector<std::int64_t> shuffled_indices(std::int64_t size, std::uint64_t seed, std::int64_t epoch);

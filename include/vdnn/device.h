@@ -107,7 +107,7 @@ class KernelTimer {
  public:
   virtual ~KernelTimer() = default;
 
-  // Seconds of one run; 0 where the kernel does not fit in the timer's memory.
+  // Seconds of one run.
   virtual double seconds(KernelId kernel, int candidate) = 0;
 };
 
@@ -125,8 +125,8 @@ class Executable {
   // versions, threads.
   [[nodiscard]] virtual std::string cost_key(int threads) const = 0;
 
-  // Times candidates in scratch memory of its own, at most `limit_bytes`.
-  virtual std::unique_ptr<KernelTimer> open_timer(std::int64_t limit_bytes, int threads) = 0;
+  // Times candidates in memory of its own: the largest working set (program.h) of what it has timed.
+  virtual std::unique_ptr<KernelTimer> open_timer(int threads) = 0;
 
   // Stores a measured time in the program.
   virtual void set_seconds(KernelId kernel, int candidate, double seconds) = 0;

@@ -66,6 +66,7 @@ struct Parameter {
   Initializer initializer = Initializer::zeros;
   std::int64_t fan_in = 1;
   std::int64_t fan_out = 1;
+  double gain = 1;  // on the initializer's scale
   bool statistics = false;
 };
 

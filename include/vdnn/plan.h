@@ -84,6 +84,7 @@ struct PolicyInfo {
   std::string name;
   std::string summary;
   bool offloads = false;
+  bool unlimited = false;  // its plans take what they need, whatever the budget
 };
 std::vector<PolicyInfo> policies();
 

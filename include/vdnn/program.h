@@ -76,6 +76,9 @@ std::uint64_t fingerprint(const Program& program);
 // A line per buffer and kernel, for people and golden tests.
 std::string to_text(const Program& program);
 
+// What a kernel needs when nothing else is in memory: the buffers it names, whole, and the workspace.
+std::int64_t working_set_bytes(const Program& program, const Kernel& kernel, const Candidate& candidate);
+
 // Bytes that all kernels need at most for their own use under an assignment (candidate by kernel).
 std::int64_t largest_workspace_bytes(const Program& program, const std::vector<int>& assignment);
 

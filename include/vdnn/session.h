@@ -88,10 +88,9 @@ struct RunTotals {
 // One training run of a job under a plan: arena, tier, weights and data. One thread uses it.
 class Session {
  public:
-  // `job` must outlive the session. Takes all memory and disk space at once. Throws UsageError for a budget
-  // above what is free and BudgetError for unlimited memory that is not there, before anything is
-  // taken; DeviceError or StorageError when memory or disk cannot be had all the same, and StorageError
-  // when the data has less than one batch.
+  // `job` must outlive the session. Takes all memory and disk space at once. Throws BudgetError where the
+  // plan needs more than what is free, before anything is taken; DeviceError or StorageError when memory or
+  // disk cannot be had all the same, and StorageError when the data has less than one batch.
   Session(Job& job, Plan plan, std::shared_ptr<const Dataset> data, const SessionOptions& options);
   ~Session();
   Session(const Session&) = delete;

@@ -9,4 +9,5 @@
 #include "vdnn/plan.h"
 #include "vdnn/session.h"
 #include "vdnn/version.h"
+#include "vdnn/whole_file.h"
 #include "vdnn/zoo.h"

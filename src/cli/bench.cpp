@@ -76,6 +76,14 @@ bool run_all(Run& run, const BenchOptions& options, std::vector<Contender>& cont
     memory += contender.plan.peak_bytes;
   }
   const bool paired = memory <= run.job->default_budget_bytes();
+  if (paired) {
+    Progress opening("opening");
+    for (std::size_t i = 0; i < runnable.size(); ++i) {
+      open(run, options, *runnable[i]);
+      opening.show(static_cast<std::int64_t>(i) + 1, static_cast<std::int64_t>(runnable.size()),
+                   runnable[i]->name);
+    }
+  }
   Progress progress("bench");
   std::int64_t done = 0;
   const auto total = rounds * static_cast<std::int64_t>(runnable.size());
@@ -89,7 +97,6 @@ bool run_all(Run& run, const BenchOptions& options, std::vector<Contender>& cont
                     clock_text(progress.seconds_left(done, total))));
   };
   if (paired) {
-    for (auto* contender : runnable) open(run, options, *contender);
     for (std::int64_t round = 0; round < rounds; ++round) {
       for (auto* contender : runnable) step(*contender);
     }

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "vdnn/error.h"
@@ -13,6 +17,14 @@ namespace {
 int fail(ExitCode code, const std::exception& error) {
   fmt::print(stderr, "vdnn: {}\n", error.what());
   return code;
+}
+
+void refuse_unknown_command(CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const auto* command : app.get_subcommands({})) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
+  throw UsageError(fmt::format("unknown command '{}'; known: {}", argv[1], fmt::join(known, ", ")));
 }
 
 int run(int argc, char** argv) {
@@ -27,6 +39,7 @@ int run(int argc, char** argv) {
   add_bench(app);
   add_lists(app);
   try {
+    refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongUsage;

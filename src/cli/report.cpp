@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "vdnn/bytes.h"
+#include "vdnn/whole_file.h"
 
 namespace vdnn::cli {
 
@@ -102,9 +100,7 @@ void write_json(const nlohmann::json& content, const std::string& path) {
     fmt::print("{}\n", content.dump(1));
     return;
   }
-  std::ofstream file(path);
-  file << content.dump(1) << '\n';
-  if (!file.flush()) throw StorageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  write_whole_file(path, content.dump(1) + '\n');
 }
 
 }  // namespace vdnn::cli

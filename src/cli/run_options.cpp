@@ -76,10 +76,7 @@ Run open_run(const RunOptions& options) {
   Run run;
   run.batch = graph.batch();
   run.data = open_dataset(options.data, graph.classes(), options.seed);
-  if (run.data->size() < graph.batch()) {
-    throw StorageError(fmt::format("{} has {} examples, fewer than one batch of {}; lower --batch",
-                                   run.data->description(), run.data->size(), graph.batch()));
-  }
+  require_batch(*run.data, graph.batch());
   auto measuring = std::make_shared<Progress>("measuring kernels");
   run.job = std::make_unique<Job>(
       graph, JobOptions{.device = options.device,

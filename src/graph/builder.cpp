@@ -19,9 +19,7 @@ bool is_name(const std::string& text) {
 void start_small(std::vector<ForwardOp>& ops, TensorId logits) {
   for (auto& op : ops) {
     if (op.output != logits || op.kind != OpKind::fully_connected) continue;
-    constexpr std::int64_t kDamping = 100 * 100;  // scales go with the root of the fans
-    op.parameters[0].fan_in *= kDamping;
-    op.parameters[0].fan_out *= kDamping;
+    op.parameters[0].gain = 0.01;
   }
 }
 

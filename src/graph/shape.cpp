@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "vdnn/bytes.h"
+#include "vdnn/error.h"
 
 namespace vdnn {
 
@@ -13,7 +14,12 @@ std::int64_t size_bytes(DataType type) {
 
 std::int64_t Shape::elements() const {
   std::int64_t product = 1;
-  for (const auto dim : dims_) product = checked_multiply(product, dim, "tensor " + text());
+  for (const auto dim : dims_) {
+    if (__builtin_mul_overflow(product, dim, &product)) {
+      throw UsageError(
+          fmt::format("tensor {}: its size overflows 64 bits; lower the batch or the image size", text()));
+    }
+  }
   return product;
 }
 

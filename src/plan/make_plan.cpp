@@ -91,7 +91,7 @@ PlanResult make_plan(const Program& program, const PlanRequest& request) {
   plan.placements = std::move(schedule.placements);
   plan.tier_bytes = schedule.tier_bytes;
   plan.peak_bytes = place(program, plan.placements, static_cast<std::int64_t>(plan.steps.size()));
-  if (decisions.unlimited) plan.budget_bytes = plan.peak_bytes;
+  if (policy.unlimited) plan.budget_bytes = plan.peak_bytes;
   if (plan.peak_bytes > plan.budget_bytes) return {.infeasible = find_shortage(program, plan)};
   order_accesses(program, plan.steps, plan.placements);
   return {.plan = std::move(plan)};

@@ -28,8 +28,6 @@ struct Decisions {
   // False: feature maps and weight gradients keep an address of their own for the whole step, as
   // network-wide allocation does.
   bool share_addresses = true;
-  // True: the budget does not bind.
-  bool unlimited = false;
 };
 
 // A policy is one such value in a file of its own in policies/, listed in policy_registry.cpp.
@@ -37,6 +35,7 @@ struct Policy {
   std::string_view name;
   std::string_view summary;
   bool offloads = false;
+  bool unlimited = false;  // the budget does not bind
   Decisions (*decide)(const Program& program, const Uses& uses);
 };
 

@@ -29,7 +29,8 @@ const Policy& find_policy(std::string_view name) {
 std::vector<PolicyInfo> policies() {
   std::vector<PolicyInfo> infos;
   for (const auto* policy : kPolicies) {
-    infos.push_back({std::string(policy->name), std::string(policy->summary), policy->offloads});
+    infos.push_back(
+        {std::string(policy->name), std::string(policy->summary), policy->offloads, policy->unlimited});
   }
   return infos;
 }

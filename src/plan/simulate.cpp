@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "vdnn/plan.h"
 
@@ -57,8 +58,7 @@ void run_clock(const Program& program, const Plan& plan, const Links& links, Sim
   result.copy_seconds = static_cast<double>(copying) * 1e-9;
 }
 
-// A stay is live from the start of its first step to the start of the step behind its last.
-void run_memory(const Program& program, const Plan& plan, Simulation& result) {
+void find_peaks(const Program& program, const Plan& plan, Simulation& result) {
   std::vector<Memory> change(plan.steps.size() + 1);
   for (const auto& placement : plan.placements) {
     const Role role = placement.buffer.valid() ? program.buffer(placement.buffer).role : Role::workspace;
@@ -70,9 +70,6 @@ void run_memory(const Program& program, const Plan& plan, Simulation& result) {
     }
   }
   Memory now;
-  double weighted = 0;
-  double plain = 0;
-  std::int64_t time = 0;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     now.live_bytes += change[s].live_bytes;
     for (std::size_t r = 0; r < kRoleCount; ++r) now.by_role[r] += change[s].by_role[r];
@@ -80,16 +77,37 @@ void run_memory(const Program& program, const Plan& plan, Simulation& result) {
       result.peak_live_bytes = now.live_bytes;
       result.peak_bytes_by_role = now.by_role;
     }
-    plain += static_cast<double>(now.live_bytes);
-    if (plan.steps[s].kind != StepKind::launch) continue;
-    // Until the next launch may start.
-    const std::int64_t end = result.step_nanoseconds[s].end;
-    weighted += static_cast<double>(now.live_bytes) * static_cast<double>(end - time);
-    time = end;
   }
-  result.average_live_bytes = time > 0
-                                  ? weighted / static_cast<double>(time)
-                                  : plain / static_cast<double>(std::max<std::size_t>(1, plan.steps.size()));
+}
+
+// A stay takes memory from the start of its first step to the end of its last launch, or of its offload where
+// that ends later. Where kernels were not measured, every step takes the same time.
+double average_live_bytes(const Plan& plan, const Simulation& simulation) {
+  std::vector<Interval> times = simulation.step_nanoseconds;
+  std::int64_t end = nanoseconds(simulation.step_seconds);
+  if (end == 0) {
+    end = std::ssize(plan.steps);
+    for (std::int64_t s = 0; s < end; ++s) times[static_cast<std::size_t>(s)] = {s, s + 1};
+  }
+  std::vector<std::int64_t> launched_until(plan.steps.size() + 1, 0);  // by all launches before a step
+  std::map<BufferId, std::vector<std::size_t>> offloads;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    launched_until[s + 1] = step.kind == StepKind::launch ? times[s].end : launched_until[s];
+    if (step.kind == StepKind::offload) offloads[step.buffer].push_back(s);
+  }
+  double weighted = 0;
+  for (const auto& placement : plan.placements) {
+    const Interval& stay = placement.steps;
+    const std::int64_t begin = stay.begin == 0 ? 0 : times[static_cast<std::size_t>(stay.begin)].begin;
+    std::int64_t release =
+        stay.end == std::ssize(plan.steps) ? end : launched_until[static_cast<std::size_t>(stay.end)];
+    for (const auto offload : offloads[placement.buffer]) {
+      if (stay.contains(static_cast<std::int64_t>(offload))) release = std::max(release, times[offload].end);
+    }
+    weighted += static_cast<double>(placement.bytes) * static_cast<double>(release - begin);
+  }
+  return weighted / static_cast<double>(std::max<std::int64_t>(1, end));
 }
 
 }  // namespace
@@ -97,7 +115,8 @@ void run_memory(const Program& program, const Plan& plan, Simulation& result) {
 Simulation simulate(const Program& program, const Plan& plan, const Links& links) {
   Simulation result;
   run_clock(program, plan, links, result);
-  run_memory(program, plan, result);
+  find_peaks(program, plan, result);
+  result.average_live_bytes = average_live_bytes(plan, result);
   return result;
 }
 

@@ -250,10 +250,13 @@ class Verifier {
       if (states[b].resident_version != states[b].version || stay == SIZE_MAX ||
           plan_.placements[stay].steps.end != static_cast<std::int64_t>(plan_.steps.size())) {
         report("P2: {} is not resident when the step is over", buffer.name);
-      } else if (buffer.persistent && plan_.placements[stay].offset_bytes !=
-                                          plan_.placements[stay_at(BufferId(b), 0)].offset_bytes) {
-        report("P2: {} ends the step at another address than it began it", buffer.name);
+        continue;
       }
+      // Without a stay at the beginning there is no address to compare; that is reported already.
+      const std::size_t begin = stay_at(BufferId(b), 0);
+      if (buffer.persistent && begin != SIZE_MAX &&
+          plan_.placements[stay].offset_bytes != plan_.placements[begin].offset_bytes)
+        report("P2: {} ends the step at another address than it began it", buffer.name);
     }
   }
 

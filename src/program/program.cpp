@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 
 namespace vdnn {
 namespace {
@@ -42,6 +43,15 @@ std::string to_text(const Program& program) {
 std::uint64_t fingerprint(const Program& program) {
   const std::string text = to_text(program);
   return XXH3_64bits(text.data(), text.size());
+}
+
+std::int64_t working_set_bytes(const Program& program, const Kernel& kernel, const Candidate& candidate) {
+  std::set<BufferId> buffers;
+  for (const auto& view : kernel.reads) buffers.insert(view.buffer);
+  for (const auto& view : kernel.writes) buffers.insert(view.buffer);
+  std::int64_t bytes = candidate.workspace_bytes;
+  for (const auto buffer : buffers) bytes += program.buffer(buffer).placed_bytes();
+  return bytes;
 }
 
 std::int64_t largest_workspace_bytes(const Program& program, const std::vector<int>& assignment) {

@@ -1,13 +1,15 @@
 #include "run/cost_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+
+#include "vdnn/error.h"
+#include "vdnn/whole_file.h"
 
 namespace vdnn {
 namespace {
@@ -44,17 +46,11 @@ void write_times(const std::string& path, const std::string& machine, const Time
   auto& known = content[machine];
   if (!known.is_object()) known = nlohmann::json::object();
   for (const auto& [key, seconds] : times) known[key] = seconds;
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  {
-    std::ofstream file(temporary);
-    file << content.dump(1) << '\n';
-    if (!file.flush()) {
-      std::filesystem::remove(temporary, ignored);
-      return;
-    }
+  try {
+    write_whole_file(path, content.dump(1) + '\n');
+  } catch (const StorageError&) {
+    return;  // measured again next time
   }
-  std::filesystem::rename(temporary, path, ignored);
-  if (ignored) std::filesystem::remove(temporary, ignored);
 }
 
 }  // namespace
@@ -83,25 +79,28 @@ void measure_kernels(Executable& executable, const std::string& directory, std::
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
     const auto& kernel = program.kernels[k];
     for (std::size_t c = 0; kernel.candidates.size() > 1 && c < kernel.candidates.size(); ++c) {
+      if (working_set_bytes(program, kernel, kernel.candidates[c]) > limit_bytes) continue;
       const auto key = time_key(kernel, kernel.candidates[c]);
       if (!times.contains(key)) wanted.try_emplace(key, Timing{KernelId(k), static_cast<int>(c)});
     }
   }
   if (!wanted.empty()) {
-    const auto timer = executable.open_timer(limit_bytes, threads);
+    const auto timer = executable.open_timer(threads);
     std::int64_t done = 0;
     for (const auto& [key, timing] : wanted) {
       if (progress) progress(done++, static_cast<std::int64_t>(wanted.size()));
-      const double seconds = timer->seconds(timing.kernel, timing.candidate);
-      if (seconds > 0) times[key] = seconds;
+      times[key] = timer->seconds(timing.kernel, timing.candidate);
     }
     if (progress) progress(done, done);
     if (!path.empty()) write_times(path, machine, times);
   }
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-    for (std::size_t c = 0; c < program.kernels[k].candidates.size(); ++c) {
-      const auto known = times.find(time_key(program.kernels[k], program.kernels[k].candidates[c]));
-      if (known != times.end()) executable.set_seconds(KernelId(k), static_cast<int>(c), known->second);
+    const auto& kernel = program.kernels[k];
+    for (std::size_t c = 0; c < kernel.candidates.size(); ++c) {
+      const auto known = times.find(time_key(kernel, kernel.candidates[c]));
+      const bool fits = working_set_bytes(program, kernel, kernel.candidates[c]) <= limit_bytes;
+      executable.set_seconds(KernelId(k), static_cast<int>(c),
+                             fits && known != times.end() ? known->second : 0);
     }
   }
 }

@@ -11,7 +11,8 @@ namespace vdnn {
 //
 // Fills in the seconds of every kernel that has a choice of candidates: from the file where they are known,
 // else by measuring, one kernel per signature; then writes the file (to a temporary one, renamed). A cache
-// that cannot be read or written costs time, never results: it is measured again.
+// that cannot be read or written costs time, never results: it is measured again. Candidates whose working
+// set exceeds the limit, known or not, keep no seconds: they could not run, and are not measured.
 void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes,
                      int threads, const std::function<void(std::int64_t done, std::int64_t total)>& progress);
 

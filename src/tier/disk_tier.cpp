@@ -36,7 +36,7 @@ std::unique_ptr<RequestQueue> open_request_queue(const SpillFile& file, bool all
     const char* why =
         file.direct_io() == DirectIo::kUnsupported ? "O_DIRECT not supported here" : "O_DIRECT not asked for";
     method = fmt::format("pread/pwrite through the page cache ({})", why);
-    return std::make_unique<SynchronousQueue>(file.fd(), PageCache::kDropBehind);
+    return std::make_unique<SynchronousQueue>(file.fd(), PageCache::drop_behind);
   }
   std::string why = "io_uring not asked for";
   if (allow_io_uring) {
@@ -49,7 +49,7 @@ std::unique_ptr<RequestQueue> open_request_queue(const SpillFile& file, bool all
     why = fmt::format("io_uring not available: {}", std::generic_category().message(error_number));
   }
   method = fmt::format("pread/pwrite, direct ({})", why);
-  return std::make_unique<SynchronousQueue>(file.fd(), PageCache::kBypassed);
+  return std::make_unique<SynchronousQueue>(file.fd(), PageCache::bypassed);
 }
 
 DiskTier::DiskTier(SpillFile file, std::unique_ptr<RequestQueue> writes, std::unique_ptr<RequestQueue> reads,

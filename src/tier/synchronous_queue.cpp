@@ -36,7 +36,7 @@ void SynchronousQueue::submit(int slot, const FileRequest& request) noexcept {
                             ? pwrite(fd_, request.memory, size, request.offset_bytes)
                             : pread(fd_, request.memory, size, request.offset_bytes);
   std::int64_t result = moved < 0 ? -errno : moved;
-  if (result > 0 && page_cache_ == PageCache::kDropBehind) result = drop_behind(fd_, request, result);
+  if (result > 0 && page_cache_ == PageCache::drop_behind) result = drop_behind(fd_, request, result);
   completion_ = {slot, result};
 }
 

@@ -5,8 +5,8 @@
 namespace vdnn {
 
 enum class PageCache {
-  kBypassed,    // the file is open with O_DIRECT
-  kDropBehind,  // each write is pushed to the disk, and its pages and those of reads are given back
+  bypassed,     // the file is open with O_DIRECT
+  drop_behind,  // each write is pushed to the disk, and its pages and those of reads are given back
 };
 
 // pread and pwrite, one at a time, finished when submit() returns.

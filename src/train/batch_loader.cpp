@@ -1,20 +1,13 @@
 #include "train/batch_loader.h"
 
-#include <fmt/format.h>
-
 #include <utility>
-
-#include "vdnn/error.h"
 
 namespace vdnn {
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> data, const ImageFormat& format, std::int64_t batch,
                          std::uint64_t seed, Store store)
     : data_(std::move(data)), format_(format), batch_(batch), seed_(seed), store_(std::move(store)) {
-  if (data_->size() < batch) {
-    throw StorageError(fmt::format("{} has {} examples, fewer than one batch of {}; lower --batch",
-                                   data_->description(), data_->size(), batch));
-  }
+  require_batch(*data_, batch);
   pixels_.resize(static_cast<std::size_t>(format.channels * format.height * format.width));
   thread_ = std::thread([this] { run(); });
 }

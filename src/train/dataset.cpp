@@ -30,8 +30,8 @@ std::unique_ptr<Dataset> open_idx_pair(std::string name, const std::string& imag
                                        const std::string& labels_path, std::int64_t classes,
                                        const std::string& advice) {
   // Labels first: they are small, and files given in the wrong order are then refused at once.
-  const IdxFile labels = read_idx_file(labels_path, IdxContent::kLabels, advice);
-  IdxFile images = read_idx_file(images_path, IdxContent::kImages, advice);
+  const IdxFile labels = read_idx_file(labels_path, IdxContent::labels, advice);
+  IdxFile images = read_idx_file(images_path, IdxContent::images, advice);
   return std::make_unique<IdxDataset>(std::move(name), std::move(images), labels, classes);
 }
 
@@ -111,6 +111,12 @@ std::unique_ptr<Dataset> open_dataset(const std::string& name, std::int64_t clas
   if (name.find(',') != std::string::npos) return open_named_files(name, classes);
   throw UsageError(fmt::format("unknown data set '{}'{}; two IDX files are given as IMAGES,LABELS", name,
                                suggest(name, dataset_names())));
+}
+
+void require_batch(const Dataset& data, std::int64_t batch) {
+  if (data.size() >= batch) return;
+  throw StorageError(fmt::format("{} has {} examples, fewer than one batch of {}; lower --batch",
+                                 data.description(), data.size(), batch));
 }
 
 // Fisher-Yates: every permutation is equally likely as far as the generator goes.

@@ -93,11 +93,11 @@ void check_magic(const std::string& path, std::span<const std::uint8_t, 4> magic
            "only unsigned bytes (0x08) are read");
   }
   const int rank = magic[3];
-  if (content == IdxContent::kLabels && rank != 1) {
+  if (content == IdxContent::labels && rank != 1) {
     refuse(path, fmt::format("has rank {}, but labels have rank 1", rank),
            "give the files as IMAGES,LABELS, in this order");
   }
-  if (content == IdxContent::kImages && rank != 3 && rank != 4) {
+  if (content == IdxContent::images && rank != 3 && rank != 4) {
     refuse(path, fmt::format("has rank {}, but images have rank 3 (N x H x W) or 4 (N x C x H x W)", rank),
            "give the files as IMAGES,LABELS, in this order");
   }

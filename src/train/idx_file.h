@@ -8,8 +8,8 @@ namespace vdnn {
 
 // What an IDX file is expected to hold; decides the ranks that are accepted.
 enum class IdxContent {
-  kLabels,  // rank 1: N
-  kImages,  // rank 3: N x H x W, or rank 4: N x C x H x W
+  labels,  // rank 1: N
+  images,  // rank 3: N x H x W, or rank 4: N x C x H x W
 };
 
 // An IDX file of unsigned bytes, the format of MNIST and its successors.

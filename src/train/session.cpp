@@ -35,15 +35,11 @@ std::shared_ptr<Tier> open_tier(const Plan& plan, const SessionOptions& options)
 // Nobody is killed by the kernel: what is not there is refused before it is taken.
 Plan fitting(const Job& job, Plan plan) {
   const std::int64_t free = job.device().free_bytes;
-  if (plan.budget_bytes <= free) return plan;
-  if (plan.budget_bytes == plan.peak_bytes) {
-    throw BudgetError(
-        fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
-                    plan.policy, format_bytes(plan.peak_bytes), plan.peak_bytes, format_bytes(free)),
-        plan.peak_bytes);
-  }
-  throw UsageError(fmt::format("a budget of {} is more than the {} that are free; lower --memory",
-                               format_bytes(plan.budget_bytes), format_bytes(free)));
+  if (plan.peak_bytes <= free) return plan;
+  throw BudgetError(
+      fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
+                  plan.policy, format_bytes(plan.peak_bytes), plan.peak_bytes, format_bytes(free)),
+      plan.peak_bytes);
 }
 
 ImageFormat image_format(const TrainingGraph& graph) {

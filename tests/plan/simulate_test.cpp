@@ -139,10 +139,10 @@ TEST(Simulate, ThePeakOfLiveBytesIsSplitByRole) {
   EXPECT_EQ(of(Role::workspace), 0);
 }
 
-// 5120 bytes until 1 ms, 1536 until 3 ms, 7168 until 13 ms: a launch's bytes count from the end of the one
-// before.
+// The weight for 13 ms, the map until its offload ends at 4 ms and again from 4 ms to 13 ms, the workspace
+// for the 2 ms of its kernel, the gradient for the last 4 ms.
 TEST(Simulate, TheAverageIsWeightedByTime) {
-  EXPECT_DOUBLE_EQ(simulated().average_live_bytes, 6144);
+  EXPECT_DOUBLE_EQ(simulated().average_live_bytes, (1024 * 13 + 4096 * 13 + 512 * 2 + 2048 * 4) / 13.0);
 }
 
 // Kernels that were not measured: every step counts the same.

@@ -8,8 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tier/temporary_directory.h"
-#include "train/file_bytes.h"
+#include "support/file_bytes.h"
+#include "support/temporary_directory.h"
 
 namespace vdnn::testing {
 namespace {
@@ -22,11 +22,14 @@ using ::testing::Pair;
 class FakeExecutable : public Executable {
  public:
   explicit FakeExecutable(std::string machine = "machine") : machine_(std::move(machine)) {
+    program_.buffers = {{.name = "map", .bytes = 600}};
     program_.kernels = {
         {.candidates = {{.algorithm = "direct"}, {.algorithm = "winograd"}}, .signature = "a"},
         {.candidates = {{.algorithm = "direct"}, {.algorithm = "winograd"}}, .signature = "a"},
-        {.candidates = {{.algorithm = "loops"},
-                        {.algorithm = "loops", .slices = 2},
+        {.reads = {{.buffer = BufferId(0), .bytes = 300}},
+         .writes = {{.buffer = BufferId(0), .offset_bytes = 300, .bytes = 300}},
+         .candidates = {{.algorithm = "loops"},
+                        {.algorithm = "loops", .slices = 2, .workspace_bytes = 200},
                         {.algorithm = "loops", .slices = 4}},
          .signature = "b"},
         {.candidates = {{.algorithm = "loops"}}, .signature = "c"}};
@@ -37,16 +40,11 @@ class FakeExecutable : public Executable {
   [[nodiscard]] std::string cost_key(int threads) const override {
     return fmt::format("{} {}", machine_, threads);
   }
-  std::unique_ptr<KernelTimer> open_timer(std::int64_t limit_bytes, int) override {
-    limit_bytes_ = limit_bytes;
-    return std::make_unique<Timer>(*this);
-  }
+  std::unique_ptr<KernelTimer> open_timer(int) override { return std::make_unique<Timer>(*this); }
   void set_seconds(KernelId kernel, int candidate, double seconds) override {
     program_.kernels[kernel.index()].candidates[static_cast<std::size_t>(candidate)].seconds = seconds;
   }
   std::unique_ptr<DeviceContext> open(const ArenaOptions&) override { return nullptr; }
-
-  void does_not_fit(KernelId kernel, int candidate) { too_large_ = {kernel, candidate}; }
 
   [[nodiscard]] std::vector<std::vector<double>> seconds() const {
     std::vector<std::vector<double>> all;
@@ -58,7 +56,6 @@ class FakeExecutable : public Executable {
   }
   [[nodiscard]] int timers() const { return timers_; }
   [[nodiscard]] int measurements() const { return measurements_; }
-  [[nodiscard]] std::int64_t limit_bytes() const { return limit_bytes_; }
 
  private:
   class Timer : public KernelTimer {
@@ -66,7 +63,6 @@ class FakeExecutable : public Executable {
     explicit Timer(FakeExecutable& executable) : executable_(executable) { ++executable_.timers_; }
     double seconds(KernelId kernel, int candidate) override {
       ++executable_.measurements_;
-      if (executable_.too_large_ == std::pair(kernel, candidate)) return 0;
       return static_cast<double>(kernel.index()) + 0.25 * candidate + 1;
     }
 
@@ -76,18 +72,16 @@ class FakeExecutable : public Executable {
 
   std::string machine_;
   Program program_;
-  std::pair<KernelId, int> too_large_;
   int timers_ = 0;
   int measurements_ = 0;
-  std::int64_t limit_bytes_ = 0;
 };
 
 // One measurement for each algorithm and slicing of the signatures a and b.
 constexpr int kMeasurements = 5;
 const std::vector<std::vector<double>> kSeconds = {{1, 1.25}, {1, 1.25}, {3, 3.25, 3.5}, {0}};
 
-void measure(FakeExecutable& executable, const std::string& directory) {
-  measure_kernels(executable, directory, 1000, 2, nullptr);
+void measure(FakeExecutable& executable, const std::string& directory, std::int64_t limit_bytes = 1000) {
+  measure_kernels(executable, directory, limit_bytes, 2, nullptr);
 }
 
 class CostCache : public ::testing::Test {
@@ -115,7 +109,6 @@ TEST_F(CostCache, MeasuresEachSignatureOnceWhereThereIsAChoice) {
   measure(executable, directory_.path());
   EXPECT_EQ(executable.measurements(), kMeasurements);
   EXPECT_EQ(executable.timers(), 1);
-  EXPECT_EQ(executable.limit_bytes(), 1000);
   EXPECT_EQ(executable.seconds(), kSeconds);
 }
 
@@ -178,15 +171,26 @@ TEST_F(CostCache, MeasuresAgainWhatIsNoTime) {
   }
 }
 
-TEST_F(CostCache, DoesNotKeepWhatDidNotFit) {
+// The map takes 640 bytes with its padding, and is counted once.
+TEST_F(CostCache, DoesNotMeasureWhatExceedsTheLimit) {
   FakeExecutable first;
-  first.does_not_fit(KernelId(2), 1);
-  measure(first, directory_.path());
+  measure(first, directory_.path(), 839);
+  EXPECT_EQ(first.measurements(), kMeasurements - 1);
   EXPECT_THAT(first.seconds()[2], ElementsAre(3, 0, 3.5));
   FakeExecutable second;
-  measure(second, directory_.path());
+  measure(second, directory_.path(), 840);
   EXPECT_EQ(second.measurements(), 1);
   EXPECT_EQ(second.seconds(), kSeconds);
+}
+
+TEST_F(CostCache, HidesWhatExceedsTheLimitEvenWhereItIsKnown) {
+  FakeExecutable executable;
+  measure(executable, directory_.path());
+  measure(executable, directory_.path(), 839);
+  EXPECT_THAT(executable.seconds()[2], ElementsAre(3, 0, 3.5));
+  measure(executable, directory_.path(), 639);
+  EXPECT_THAT(executable.seconds()[2], ElementsAre(0, 0, 0));
+  EXPECT_THAT(executable.seconds()[1], ElementsAre(1, 1.25));
 }
 
 TEST_F(CostCache, MakesItsDirectory) {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "run/moving_networks.h"
+#include "support/error_message.h"
 #include "support/faulty_tier.h"
 #include "support/random_graph.h"
 #include "support/training_run.h"
-#include "train/error_message.h"
 
 namespace vdnn::testing {
 namespace {

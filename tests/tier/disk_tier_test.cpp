@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_directory.h"
 #include "tier/aligned_bytes.h"
 #include "tier/disk_tier.h"
 #include "tier/refused_system_calls.h"
-#include "tier/temporary_directory.h"
 #include "vdnn/error.h"
 #include "vdnn/tier.h"
 

@@ -11,9 +11,9 @@
 #include <map>
 #include <numeric>
 
-#include "tier/temporary_directory.h"
-#include "train/error_message.h"
-#include "train/file_bytes.h"
+#include "support/error_message.h"
+#include "support/file_bytes.h"
+#include "support/temporary_directory.h"
 #include "vdnn/error.h"
 
 namespace vdnn {

@@ -5,10 +5,10 @@
 
 #include <numeric>
 
+#include "support/error_message.h"
 #include "support/faulty_tier.h"
+#include "support/temporary_directory.h"
 #include "support/training_run.h"
-#include "tier/temporary_directory.h"
-#include "train/error_message.h"
 #include "vdnn/safetensors.h"
 
 namespace vdnn::testing {
@@ -81,7 +81,7 @@ TEST_F(SessionOnCpu, RandomDelaysAndPoisonChangeNothing) {
 TEST_F(SessionOnCpu, LearnsToTellTheClassesApart) {
   Session session(job_, plan(), synthetic_data(job_.graph(), 4 * kBatch), {.learning_rate = 0.01});
   std::vector<double> losses;
-  for (int step = 0; step < 24; ++step) losses.push_back(session.step().loss);
+  for (int step = 0; step < 40; ++step) losses.push_back(session.step().loss);
   const auto mean = [](auto begin, auto end) { return std::accumulate(begin, end, 0.0) / (end - begin); };
   EXPECT_LT(mean(losses.end() - 4, losses.end()), 0.5 * mean(losses.begin(), losses.begin() + 4));
 }
@@ -178,12 +178,15 @@ TEST_F(SessionOnCpu, RefusesABudgetOneByteBelowTheLeast) {
   }
 }
 
-TEST_F(SessionOnCpu, RefusesABudgetAboveWhatIsFree) {
-  Plan large = job_.plan({.policy = "baseline", .budget_bytes = std::int64_t{1} << 50});
-  EXPECT_THROW(Session(job_, large, synthetic_data(job_.graph()), {}), UsageError);
+// Another session may have taken part of what was free when the budget was chosen.
+TEST_F(SessionOnCpu, TakesWhatThePlanNeedsHoweverLargeTheBudget) {
+  const Plan large = job_.plan({.policy = "baseline", .budget_bytes = std::int64_t{1} << 40});
+  Session session(job_, large, synthetic_data(job_.graph()), {});
+  session.step();
+  EXPECT_LT(session.totals().peak_bytes, large.peak_bytes + 4096);
 }
 
-TEST_F(SessionOnCpu, RefusesUnlimitedMemoryThatIsNotThere) {
+TEST_F(SessionOnCpu, RefusesAPlanThatNeedsMoreThanIsFree) {
   GraphBuilder b("huge", {1 << 20, 3, 224, 224});
   const TensorId x =
       b.max_pool("pool", b.convolution("convolution", b.input(), {.channels = 16}), {.global = true});

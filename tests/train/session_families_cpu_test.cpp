@@ -2,8 +2,8 @@
 
 #include <ostream>
 
+#include "support/temporary_directory.h"
 #include "support/training_run.h"
-#include "tier/temporary_directory.h"
 #include "vdnn/bytes.h"
 #include "vdnn/zoo.h"
 

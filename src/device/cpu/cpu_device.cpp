@@ -10,6 +10,7 @@
 
 #include "base/cpu_count.h"
 #include "base/free_memory.h"
+#include "device/cpu/index_map.h"
 #include "device/cpu/lowering.h"
 #include "device/host/context.h"
 #include "vdnn/bytes.h"
@@ -43,8 +44,8 @@ class CpuExecutable : public Executable, public HostCode {
     const ThreadCount count(threads);
     lowered_ = cpu::Lowering(graph).run();
     for (const auto& format : lowered_.formats) {
-      index_maps_.push_back(format.get_size() == 0 ? std::nullopt
-                                                   : std::make_optional<cpu::IndexMap>(format));
+      index_maps_.push_back(
+          format.get_size() == 0 ? std::nullopt : std::make_optional<cpu::IndexMap>(cpu::blocking(format)));
     }
   }
 
@@ -58,7 +59,7 @@ class CpuExecutable : public Executable, public HostCode {
     return fmt::format("{}, {} threads, {}", processor_name(), threads, cpu::onednn_version());
   }
 
-  std::unique_ptr<KernelTimer> open_timer(std::int64_t limit_bytes, int threads) override;
+  std::unique_ptr<KernelTimer> open_timer(int threads) override;
 
   void set_seconds(KernelId kernel, int candidate, double seconds) override {
     lowered_.program.kernels[kernel.index()].candidates[static_cast<std::size_t>(candidate)].seconds =
@@ -84,10 +85,11 @@ class CpuExecutable : public Executable, public HostCode {
       return;
     }
     auto* target = reinterpret_cast<float*>(data);
-    if (first == 0 && index_maps_[buffer.index()]->padded()) clear_padding(buffer, target);
-    index_maps_[buffer.index()]->for_each(
-        first, static_cast<std::int64_t>(values.size()),
-        [&](std::int64_t i, std::int64_t at) { target[at] = values[static_cast<std::size_t>(i)]; });
+    const cpu::IndexMap& map = *index_maps_[buffer.index()];
+    // What pads a block is zero, and kernels keep it so.
+    if (first == 0) map.for_each_padding([&](std::int64_t at) { target[at] = 0; });
+    map.for_each(first, static_cast<std::int64_t>(values.size()),
+                 [&](std::int64_t i, std::int64_t at) { target[at] = values[static_cast<std::size_t>(i)]; });
   }
 
   void read_values(BufferId buffer, const std::byte* data, std::int64_t first,
@@ -105,17 +107,6 @@ class CpuExecutable : public Executable, public HostCode {
   }
 
  private:
-  // What pads a block is zero, and kernels keep it so.
-  void clear_padding(BufferId buffer, float* data) const {
-    const cpu::IndexMap& map = *index_maps_[buffer.index()];
-    std::vector<bool> holds_value(static_cast<std::size_t>(lowered_.program.buffer(buffer).bytes / 4), false);
-    map.for_each(0, map.values(),
-                 [&](std::int64_t, std::int64_t at) { holds_value[static_cast<std::size_t>(at)] = true; });
-    for (std::size_t i = 0; i < holds_value.size(); ++i) {
-      if (!holds_value[i]) data[i] = 0;
-    }
-  }
-
   std::vector<TensorId> storage_;
   int threads_;
   cpu::Lowered lowered_;
@@ -126,8 +117,7 @@ class CpuExecutable : public Executable, public HostCode {
 // Runs kernels on zeros in memory of its own.
 class CpuTimer : public KernelTimer {
  public:
-  CpuTimer(CpuExecutable& executable, std::int64_t limit_bytes, int threads)
-      : executable_(executable), limit_bytes_(limit_bytes), threads_(threads) {}
+  CpuTimer(CpuExecutable& executable, int threads) : executable_(executable), threads_(threads) {}
 
   double seconds(KernelId id, int candidate) override {
     const Kernel& kernel = executable_.program().kernel(id);
@@ -137,14 +127,13 @@ class CpuTimer : public KernelTimer {
     for (const auto* list : {&kernel.reads, &kernel.writes}) {
       for (const auto& view : *list) {
         const auto [at, fresh] = offsets.try_emplace(view.buffer, end);
-        if (fresh) end += round_up(executable_.program().buffer(view.buffer).bytes, 4096);
+        if (fresh) end += executable_.program().buffer(view.buffer).placed_bytes();
         arguments.push_back(at->second + view.offset_bytes);
       }
     }
     const std::int64_t workspace = kernel.candidates[static_cast<std::size_t>(candidate)].workspace_bytes;
     if (workspace > 0) arguments.push_back(end);
     end += workspace;
-    if (end > limit_bytes_) return 0;
     if (!arena_ || end > arena_bytes_) {
       arena_.reset();
       arena_.emplace(end, end);
@@ -172,14 +161,13 @@ class CpuTimer : public KernelTimer {
   }
 
   CpuExecutable& executable_;
-  std::int64_t limit_bytes_;
   int threads_;
   std::optional<HostArena> arena_;
   std::int64_t arena_bytes_ = 0;
 };
 
-std::unique_ptr<KernelTimer> CpuExecutable::open_timer(std::int64_t limit_bytes, int threads) {
-  return std::make_unique<CpuTimer>(*this, limit_bytes, threads);
+std::unique_ptr<KernelTimer> CpuExecutable::open_timer(int threads) {
+  return std::make_unique<CpuTimer>(*this, threads);
 }
 
 }  // namespace

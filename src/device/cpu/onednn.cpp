@@ -88,12 +88,13 @@ Desc any_desc(const Shape& shape) {
 
 #if DNNL_VERSION_MAJOR < 3
 
-IndexMap::IndexMap(const Desc& desc) : dims_(desc.dims()) {
-  const auto& blocking = desc.data.format_desc.blocking;
-  for (int axis = 0; axis < desc.data.ndims; ++axis) strides_.push_back(blocking.strides[axis]);
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    blocks_.push_back({static_cast<std::size_t>(blocking.inner_idxs[i]), blocking.inner_blks[i]});
-  }
+Blocking blocking(const Desc& desc) {
+  const auto& data = desc.data.format_desc.blocking;
+  Blocking result{.dims = desc.dims()};
+  result.strides.assign(data.strides, data.strides + desc.data.ndims);
+  for (int i = 0; i < data.inner_nblks; ++i)
+    result.blocks.emplace_back(static_cast<std::size_t>(data.inner_idxs[i]), data.inner_blks[i]);
+  return result;
 }
 
 std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool winograd,
@@ -169,11 +170,13 @@ Primitive make_batch_norm(bool forward, const Desc& x, double epsilon) {
 
 #else
 
-IndexMap::IndexMap(const Desc& desc) : dims_(desc.get_dims()), strides_(desc.get_strides()) {
+Blocking blocking(const Desc& desc) {
+  Blocking result{.dims = desc.get_dims(), .strides = desc.get_strides()};
   const auto sizes = desc.get_inner_blks();
   const auto axes = desc.get_inner_idxs();
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    blocks_.push_back({static_cast<std::size_t>(axes[i]), sizes[i]});
+    result.blocks.emplace_back(static_cast<std::size_t>(axes[i]), sizes[i]);
+  return result;
 }
 
 std::optional<ConvolutionPrimitive> make_convolution(Direction direction, bool winograd,
@@ -242,39 +245,6 @@ Primitive make_batch_norm(bool forward, const Desc& x, double epsilon) {
 }
 
 #endif
-
-std::int64_t IndexMap::values() const {
-  std::int64_t values = 1;
-  for (const auto size : dims_) values *= size;
-  return values;
-}
-
-bool IndexMap::padded() const {
-  std::vector<std::int64_t> sizes(dims_.size(), 1);
-  for (const auto& block : blocks_) sizes[block.axis] *= block.size;
-  for (std::size_t axis = 0; axis < dims_.size(); ++axis) {
-    if (dims_[axis] % sizes[axis] != 0) return true;
-  }
-  return false;
-}
-
-std::int64_t IndexMap::offset(std::int64_t index) const {
-  std::int64_t position[DNNL_MAX_NDIMS];
-  for (std::size_t axis = dims_.size(); axis > 0; --axis) {
-    position[axis - 1] = index % dims_[axis - 1];
-    index /= dims_[axis - 1];
-  }
-  std::int64_t offset = 0;
-  std::int64_t stride = 1;
-  for (std::size_t i = blocks_.size(); i > 0; --i) {
-    const Block& block = blocks_[i - 1];
-    offset += position[block.axis] % block.size * stride;
-    position[block.axis] /= block.size;
-    stride *= block.size;
-  }
-  for (std::size_t axis = 0; axis < dims_.size(); ++axis) offset += position[axis] * strides_[axis];
-  return offset;
-}
 
 Shape convolution_weight_shape(const ConvolutionProblem& problem) {
   const auto& a = problem.attributes;

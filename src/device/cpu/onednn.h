@@ -25,33 +25,14 @@ Desc plain_desc(const Shape& shape);
 Desc blocked_desc(const Shape& shape, std::int64_t block);
 Desc any_desc(const Shape& shape);
 
-// Offset, in values, of a row-major index in a memory format: row-major itself, or with blocked axes.
-class IndexMap {
- public:
-  explicit IndexMap(const Desc& desc);
-  // Offsets of the values first, first + 1, ... are passed to visit(i, offset).
-  template <class Visit>
-  void for_each(std::int64_t first, std::int64_t count, Visit&& visit) const {
-    for (std::int64_t i = 0; i < count; ++i) visit(i, blocks_.empty() ? first + i : offset(first + i));
-  }
-
-  // Of the tensor.
-  [[nodiscard]] std::int64_t values() const;
-
-  // True when blocks hold more values than the tensor has.
-  [[nodiscard]] bool padded() const;
-
- private:
-  [[nodiscard]] std::int64_t offset(std::int64_t index) const;
-
-  struct Block {
-    std::size_t axis;
-    std::int64_t size;
-  };
-  std::vector<std::int64_t> dims_;
-  std::vector<std::int64_t> strides_;
-  std::vector<Block> blocks_;  // outermost first
+// A format with blocked axes: {axis, size} of the blocks, outermost first, and the distance from one block
+// (one position where the axis is not blocked) to the next, in values, by axis.
+struct Blocking {
+  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> strides;
+  std::vector<std::pair<std::size_t, std::int64_t>> blocks;
 };
+Blocking blocking(const Desc& desc);
 
 // A primitive that can be made: making it generates code, so it waits until it is first needed.
 struct Primitive {

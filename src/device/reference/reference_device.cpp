@@ -48,9 +48,7 @@ class ReferenceExecutable : public Executable, public HostCode {
 
   [[nodiscard]] std::string cost_key(int) const override { return "reference"; }
 
-  std::unique_ptr<KernelTimer> open_timer(std::int64_t, int) override {
-    return std::make_unique<BytesTimer>(program_);
-  }
+  std::unique_ptr<KernelTimer> open_timer(int) override { return std::make_unique<BytesTimer>(program_); }
 
   void set_seconds(KernelId kernel, int candidate, double seconds) override {
     program_.kernels[kernel.index()].candidates[static_cast<std::size_t>(candidate)].seconds = seconds;
@@ -91,13 +89,14 @@ class ReferenceExecutable : public Executable, public HostCode {
     if (buffer.valid()) return buffer;
     const auto& tensor = graph_.tensor(root);
     buffer = BufferId(program_.buffers.size());
-    program_.buffers.push_back(granular({.name = tensor.name,
-                                         .role = tensor.role,
-                                         .bytes = tensor.shape.elements() * 8,
-                                         .persistent = tensor.persistent,
-                                         .result = tensor.result,
-                                         .saved_state = tensor.type == DataType::index8,
-                                         .made_by = layer}));
+    program_.buffers.push_back(
+        granular({.name = tensor.name,
+                  .role = tensor.role,
+                  .bytes = tensor.shape.elements() * 8,
+                  .persistent = tensor.persistent,
+                  .result = tensor.result,
+                  .saved_state = tensor.role == Role::feature_map && tensor.type != DataType::float32,
+                  .made_by = layer}));
     return buffer;
   }
 

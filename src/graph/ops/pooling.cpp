@@ -26,11 +26,14 @@ Shape infer(const ForwardOp& op, std::span<const Shape> inputs) {
   return {x[0], x[1], height, width};
 }
 
-// Keeps which value of each window won: one byte, an index into the window.
+// Keeps which value of each window won, an index into the window: one byte where that is enough.
 void max_forward(Backward& backward, TrainingOp op) {
+  const auto& a = std::get<PoolingAttributes>(op.attributes);
+  const Shape& x = backward.tensor(op.inputs[0]).shape;
+  const std::int64_t window = a.global ? x[2] * x[3] : a.kernel.height * a.kernel.width;
   op.outputs.push_back(backward.add_tensor({.name = op.name + ".indices",
                                             .shape = backward.tensor(op.outputs[0]).shape,
-                                            .type = DataType::index8}));
+                                            .type = window <= 256 ? DataType::index8 : DataType::int32}));
   backward.append(std::move(op));
 }
 

@@ -9,6 +9,7 @@ Decisions decide(const Program&, const Uses&) {
 
 }  // namespace
 
-const Policy kBaseline = {"baseline", "network-wide allocation: nothing is shared or moved", false, decide};
+const Policy kBaseline = {
+    .name = "baseline", .summary = "network-wide allocation: nothing is shared or moved", .decide = decide};
 
 }  // namespace vdnn

@@ -15,6 +15,9 @@ Decisions decide(const Program& program, const Uses& uses) {
 
 }  // namespace
 
-const Policy kVdnnAll = {"vdnn-all", "offloads the input of every feature-extraction layer", true, decide};
+const Policy kVdnnAll = {.name = "vdnn-all",
+                         .summary = "offloads the input of every feature-extraction layer",
+                         .offloads = true,
+                         .decide = decide};
 
 }  // namespace vdnn

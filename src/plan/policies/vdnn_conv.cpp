@@ -14,7 +14,9 @@ Decisions decide(const Program& program, const Uses& uses) {
 
 }  // namespace
 
-const Policy kVdnnConv = {"vdnn-conv", "offloads the inputs of convolutions, whose kernels hide the copies",
-                          true, decide};
+const Policy kVdnnConv = {.name = "vdnn-conv",
+                          .summary = "offloads the inputs of convolutions, whose kernels hide the copies",
+                          .offloads = true,
+                          .decide = decide};
 
 }  // namespace vdnn

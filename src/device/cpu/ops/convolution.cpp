@@ -191,12 +191,15 @@ class Convolution : public CpuKernel {
     if (!add(winograd, problem, 1)) return;
     for (const auto images : kSliceImages) {
       const std::int64_t batch = problem.x[0];
-      if (ways_.back().candidate().workspace_bytes < kSlicedWorkspaceBytes) return;
+      const std::int64_t workspace_bytes = ways_.back().candidate().workspace_bytes;
+      if (workspace_bytes < kSlicedWorkspaceBytes) return;
       if (batch <= images || batch % images != 0) continue;
       ConvolutionProblem slice = problem;
       slice.x = {images, problem.x[1], problem.x[2], problem.x[3]};
       slice.y = {images, problem.y[1], problem.y[2], problem.y[3]};
       if (!add(winograd, slice, batch / images)) return;
+      // The sums of weight gradients can need more than slicing saves.
+      if (ways_.back().candidate().workspace_bytes >= workspace_bytes) ways_.pop_back();
     }
   }
 

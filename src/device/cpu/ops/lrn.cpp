@@ -34,7 +34,7 @@ class Lrn : public CpuKernel {
 
  private:
   static constexpr std::int64_t kThreadsAtMost = 64;
-  static constexpr std::int64_t kRows = 4;  // arrays of one value per channel, with margins for the window
+  static constexpr std::int64_t kRows = 6;  // arrays of one value per channel, with margins for the window
 
   [[nodiscard]] std::int64_t row_values() const {
     return layout_.padded_channels() + 2 * a_.size;
@@ -49,6 +49,8 @@ class Lrn : public CpuKernel {
     float* square = x + stride;
     float* scale = square + stride;
     float* part = scale + stride;
+    float* power = part + stride;
+    float* sum = power + stride;
     const std::int64_t n = row / layout_.shape[2];
     const std::int64_t at = (row % layout_.shape[2] * layout_.shape[3] + w) * layout_.pixel_stride();
     gather(call.floats(forward_ ? 0 : 1), n, at, x);
@@ -58,27 +60,29 @@ class Lrn : public CpuKernel {
     const auto factor = static_cast<float>(a_.alpha / static_cast<double>(a_.size));
     window_sums(square, scale, channels);
     for (std::int64_t c = 0; c < channels; ++c) scale[c] = static_cast<float>(a_.k) + factor * scale[c];
+    powers(scale, power, channels);
     if (forward_) {
-      for (std::int64_t c = 0; c < channels; ++c) square[c] = x[c] * power(scale[c]);
+      for (std::int64_t c = 0; c < channels; ++c) square[c] = x[c] * power[c];
       scatter(square, n, at, call.floats(1));
       return;
     }
     float* dy = square;
     gather(call.floats(0), n, at, dy);
     clear_margins(part, channels);
-    for (std::int64_t c = 0; c < channels; ++c) part[c] = dy[c] * x[c] * power(scale[c]) / scale[c];
+    for (std::int64_t c = 0; c < channels; ++c) part[c] = dy[c] * x[c] * power[c] / scale[c];
+    window_sums(part, sum, channels);
     const auto back = static_cast<float>(2 * a_.alpha * a_.beta / static_cast<double>(a_.size));
-    for (std::int64_t c = 0; c < channels; ++c) {
-      float sum = 0;
-      for (std::int64_t i = -(a_.size / 2); i <= a_.size / 2; ++i) sum += part[c + i];
-      dy[c] = dy[c] * power(scale[c]) - back * x[c] * sum;
-    }
+    for (std::int64_t c = 0; c < channels; ++c) dy[c] = dy[c] * power[c] - back * x[c] * sum[c];
     scatter(dy, n, at, call.floats(2));
   }
 
-  [[nodiscard]] float power(float scale) const {
-    if (a_.beta == 0.75) return 1 / std::sqrt(scale * std::sqrt(scale));
-    return std::pow(scale, static_cast<float>(-a_.beta));
+  // scale to the power of -beta; the usual beta by roots, which vectorise.
+  void powers(const float* scale, float* power, std::int64_t channels) const {
+    if (a_.beta == 0.75) {
+      for (std::int64_t c = 0; c < channels; ++c) power[c] = 1 / std::sqrt(scale[c] * std::sqrt(scale[c]));
+      return;
+    }
+    for (std::int64_t c = 0; c < channels; ++c) power[c] = std::pow(scale[c], static_cast<float>(-a_.beta));
   }
 
   void clear_margins(float* values, std::int64_t channels) const {
