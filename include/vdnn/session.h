@@ -78,7 +78,7 @@ struct RunTotals {
   std::int64_t offloaded_bytes = 0;
   std::int64_t prefetched_bytes = 0;
   StreamTimes times;
-  std::int64_t resident_bytes = 0;  // highest resident set of the process so far
+  std::int64_t resident_bytes = 0;  // highest resident set of the process, measuring left out
   std::string tier;                 // its description; empty where nothing moves
 
   // One minus stalls over copies; 1 where nothing was copied.

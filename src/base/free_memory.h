@@ -11,4 +11,7 @@ std::int64_t free_memory_bytes();
 std::int64_t resident_set_bytes();
 std::int64_t highest_resident_set_bytes();
 
+// From now on "highest" means from now on, where the kernel allows it.
+void forget_highest_resident_set();
+
 }  // namespace vdnn

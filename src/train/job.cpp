@@ -29,7 +29,7 @@ class Job::Impl {
   }
 
   Plan plan(const PlanRequest& request) {
-    if (request.algorithms == Algorithms::performance && !request.assignment) measure(request);
+    if (request.algorithms == Algorithms::performance && !request.assignment) measure();
     PlanResult result = make_plan(executable_->program(), request);
     if (!result.plan) {
       throw BudgetError(explain(executable_->program(), *result.infeasible, request.budget_bytes),
@@ -60,16 +60,13 @@ class Job::Impl {
     throw BudgetError(why, least);
   }
 
-  // Measuring takes no more memory than the run may, and so leaves out what could not run.
-  void measure(const PlanRequest& request) {
-    const auto known = policies();
-    const bool unlimited = std::any_of(known.begin(), known.end(), [&](const auto& policy) {
-      return policy.unlimited && policy.name == request.policy;
-    });
-    const std::int64_t limit = unlimited ? device_->description().free_bytes : request.budget_bytes;
-    if (limit == measured_within_bytes_) return;
-    measure_kernels(*executable_, options_.cache_directory, limit, threads_, options_.on_measure);
-    measured_within_bytes_ = limit;
+  // Whatever the budget: the same times under each, so that the least budget that is stated is one that
+  // works.
+  void measure() {
+    if (measured_) return;
+    measure_kernels(*executable_, options_.cache_directory, device_->description().free_bytes, threads_,
+                    options_.on_measure);
+    measured_ = true;
   }
 
   JobOptions options_;
@@ -77,7 +74,7 @@ class Job::Impl {
   std::unique_ptr<Device> device_;
   TrainingGraph graph_;
   std::unique_ptr<Executable> executable_;
-  std::int64_t measured_within_bytes_ = -1;
+  bool measured_ = false;
 };
 
 Job::Job(const Graph& graph, const JobOptions& options) : impl_(std::make_unique<Impl>(graph, options)) {}
