@@ -31,7 +31,7 @@ PUBLIC_HEADERS = {
     "graph": ["shape", "role", "attributes", "graph", "training_graph", "builder"],
     "model": ["zoo"],
     "program": ["program"],
-    "plan": ["plan", "policy", "verify", "simulate"],
+    "plan": ["plan", "explain"],
     "device": ["device"],
     "tier": ["tier"],
     "run": ["executor", "costs"],

@@ -35,8 +35,25 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-enum class Algorithms { memory, performance };
+// Mixed: chosen kernel by kernel, as vdnn-dyn does; not to be asked for.
+enum class Algorithms { memory, performance, mixed };
 std::string_view algorithms_name(Algorithms algorithms);
+
+// An attempt of a policy that searches.
+struct PassTried {
+  std::string name;
+  std::int64_t peak_bytes = 0;  // what it would take
+  bool fits = false;
+  friend bool operator==(const PassTried&, const PassTried&) = default;
+};
+
+// Why a searching policy gave a kernel its candidate: the fastest, or the one that the room left for it.
+struct AlgorithmChoice {
+  KernelId kernel;
+  int fastest = 0;              // the candidate it started from
+  std::int64_t room_bytes = 0;  // what the budget left for its workspace
+  friend bool operator==(const AlgorithmChoice&, const AlgorithmChoice&) = default;
+};
 
 // All that a training step does with device memory, decided before it starts. A value.
 struct Plan {
@@ -47,8 +64,10 @@ struct Plan {
   std::vector<int> assignment;  // candidate by kernel; decides the results' bits
   std::vector<PlanStep> steps;
   std::vector<Placement> placements;
-  std::int64_t peak_bytes = 0;  // highest address plus one
-  std::int64_t tier_bytes = 0;  // what the tier below must hold
+  std::int64_t peak_bytes = 0;           // highest address plus one
+  std::int64_t tier_bytes = 0;           // what the tier below must hold
+  std::vector<PassTried> passes;         // of a policy that searches, in order; the last one is this plan
+  std::vector<AlgorithmChoice> choices;  // of a policy that searches, for kernels with several candidates
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
@@ -58,6 +77,7 @@ struct Infeasible {
   KernelId kernel;                     // where the most is needed
   std::vector<BufferId> live_buffers;  // there, largest first
   std::int64_t workspace_bytes = 0;    // of the kernel
+  std::vector<KernelId> overflowing;   // that run while something lies above the budget
 };
 
 struct PlanRequest {
@@ -84,7 +104,9 @@ struct PolicyInfo {
   std::string name;
   std::string summary;
   bool offloads = false;
-  bool unlimited = false;  // its plans take what they need, whatever the budget
+  bool unlimited = false;             // its plans take what they need, whatever the budget
+  bool chooses_algorithms = false;    // the request's algorithms do not matter to it
+  bool still_where_all_fits = false;  // P5: with enough memory it moves nothing and runs the fastest kernels
 };
 std::vector<PolicyInfo> policies();
 
@@ -100,9 +122,13 @@ Plan read_plan(std::string_view json);
 // begins with the rule's name, "P1: ...". Empty: the plan is sound.
 std::vector<std::string> verify_plan(const Program& program, const Plan& plan);
 
+// How fast copies are, and what they cost what runs beside them.
 struct Links {
-  double offload_bytes_per_s = 2.5e9;
+  double offload_bytes_per_s = 2.5e9;  // each direction by itself
   double prefetch_bytes_per_s = 1.8e9;
+  double offload_slowdown = 1;  // of a kernel while a copy of this direction runs: 1.1 is a tenth longer
+  double prefetch_slowdown = 1;
+  double duplex_share = 1;  // of its rate that each direction keeps while both copy
 };
 
 // The plan on a virtual clock.

@@ -21,6 +21,7 @@ struct JobOptions {
   SgdAttributes optimizer{};
   // Directory of measured kernel times; empty: $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn.
   std::string cache_directory;
+  std::string spill_directory;  // that links() measures; empty: $VDNN_SPILL, else /var/tmp
   // Called while kernels are measured.
   std::function<void(std::int64_t done, std::int64_t total)> on_measure;
 };
@@ -44,10 +45,17 @@ class Job {
   // not known. Throws BudgetError where the budget cannot hold, UsageError for unknown policies.
   Plan plan(const PlanRequest& request);
 
-  // Plans with the policy that moves least among those that fit: baseline, vdnn-conv, vdnn-all, each with the
-  // fastest algorithms, then with the leanest, or with the given ones alone. Throws BudgetError where none
-  // fits.
+  // Plans with vdnn-dyn; or, where the algorithms are given, with the policy that moves least among those
+  // that fit: baseline, vdnn-conv, vdnn-all. Throws BudgetError where none fits.
   Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms = {});
+
+  // Times every kernel, as predicting a step needs it; where the times are known this is quick. Planning by
+  // itself times only kernels that have a choice.
+  void measure_all_kernels();
+
+  // How fast the device copies to disk, and what that costs its kernels; kept per machine and disk, measured
+  // in two seconds where it is not known. Throws StorageError where the directory cannot be used.
+  [[nodiscard]] Links links();
 
   // The budget that a run gets when none is given: what is free, less a reserve.
   [[nodiscard]] std::int64_t default_budget_bytes() const;
@@ -88,9 +96,10 @@ struct RunTotals {
 // One training run of a job under a plan: arena, tier, weights and data. One thread uses it.
 class Session {
  public:
-  // `job` must outlive the session. Takes all memory and disk space at once. Throws BudgetError where the
-  // plan needs more than what is free, before anything is taken; DeviceError or StorageError when memory or
-  // disk cannot be had all the same, and StorageError when the data has less than one batch.
+  // `job` must outlive the session. Takes all memory and disk space at once. Throws UsageError for a plan
+  // that the verifier refuses and BudgetError where the plan needs more than what is free, before anything is
+  // taken; DeviceError or StorageError when memory or disk cannot be had all the same, and StorageError when
+  // the data has less than one batch.
   Session(Job& job, Plan plan, std::shared_ptr<const Dataset> data, const SessionOptions& options);
   ~Session();
   Session(const Session&) = delete;

@@ -5,6 +5,7 @@
 #include "vdnn/dataset.h"
 #include "vdnn/device.h"
 #include "vdnn/error.h"
+#include "vdnn/explain.h"
 #include "vdnn/graph.h"
 #include "vdnn/plan.h"
 #include "vdnn/session.h"

@@ -37,15 +37,20 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
   std::istringstream list(options.policies);
   for (std::string item; std::getline(list, item, ',');) {
     const auto colon = item.find(':');
-    const std::string algorithms = colon == std::string::npos
-                                       ? (options.algorithms.empty() ? "performance" : options.algorithms)
-                                       : item.substr(colon + 1);
-    Contender contender{.name = fmt::format("{} ({})", item.substr(0, colon),
-                                            algorithms_name(parse_algorithms(algorithms)).substr(0, 1))};
+    const std::string policy = item.substr(0, colon);
+    std::string algorithms;
+    if (colon != std::string::npos) {
+      algorithms = item.substr(colon + 1);
+    } else if (!chooses_algorithms(policy)) {
+      algorithms = options.algorithms;
+    }
+    const PlanRequest request = plan_request(policy, algorithms, run.budget_bytes);
+    Contender contender{
+        .name = chooses_algorithms(policy)
+                    ? policy
+                    : fmt::format("{} ({})", policy, algorithms_name(request.algorithms).substr(0, 1))};
     try {
-      contender.plan = run.job->plan({.policy = item.substr(0, colon),
-                                      .algorithms = parse_algorithms(algorithms),
-                                      .budget_bytes = run.budget_bytes});
+      contender.plan = run.job->plan(request);
     } catch (const BudgetError& error) {
       contender.refusal = error.what();
       contender.least_budget_bytes = error.least_budget_bytes();

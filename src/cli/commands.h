@@ -9,6 +9,7 @@ namespace vdnn::cli {
 void add_train(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_plan(CLI::App& app);
 void add_lists(CLI::App& app);
 
 enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2, kDoesNotFit = 3 };

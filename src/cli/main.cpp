@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   add_train(app);
   add_verify(app);
   add_bench(app);
+  add_plan(app);
   add_lists(app);
   try {
     refuse_unknown_command(app, argc, argv);

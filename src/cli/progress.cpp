@@ -53,8 +53,9 @@ void Progress::show(std::int64_t done, std::int64_t total, const std::string& de
       fmt::format("{} [{}{}] {}", what_, std::string(filled, '#'), std::string(kBar - filled, '.'), details);
   line.resize(std::min(line.size(), terminal_width() - 1));
   fmt::print(stderr, "\r\033[K{}", line);
+  drawn_ = done != total;
+  if (!drawn_) fmt::print(stderr, "\n");
   std::fflush(stderr);
-  drawn_ = true;
 }
 
 }  // namespace vdnn::cli

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -28,18 +29,13 @@ void on_interrupt(int signal) {
 
 }  // namespace
 
-void RunOptions::add_to(CLI::App& command) {
+void NetworkOptions::add_to(CLI::App& command) {
   command.add_option("model", model, "A network of `vdnn models`, or a network file")->required();
-  command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")
-      ->capture_default_str();
   command.add_option("--batch", batch, "Images per step (default 32)");
   command.add_option("--image", image, "Height and width (default the network's own)");
   command.add_option("--classes", classes, "Classes of the last layer (default 1000)");
   command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)");
   command.add_option("--device", device, "cpu or reference")->capture_default_str();
-  command.add_option("--steps", steps, "Steps to train")->check(CLI::PositiveNumber);
-  command.add_option("--epochs", epochs, "Passes over the data")->check(CLI::PositiveNumber);
-  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str();
   command.add_option("--momentum", momentum, "Of stochastic gradient descent")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
@@ -51,13 +47,23 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--spill", spill,
                      "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
   command.add_option("--cache", cache, "Directory of measured kernel times (default ~/.cache/vdnn)");
-  command.add_option("--seed", seed, "Of weights, shuffling and dropout")->capture_default_str();
   command.add_option("--json", json, "Write the results to this file; - is standard output");
 }
 
-void RunOptions::add_policy_to(CLI::App& command) {
-  command.add_option("--policy", policy, "One of `vdnn policies` (default the best that fits)");
-  command.add_option("--algorithms", algorithms, "memory or performance (default the best that fits)");
+void RunOptions::add_to(CLI::App& command) {
+  NetworkOptions::add_to(command);
+  command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")
+      ->capture_default_str();
+  command.add_option("--steps", steps, "Steps to train")->check(CLI::PositiveNumber);
+  command.add_option("--epochs", epochs, "Passes over the data")->check(CLI::PositiveNumber);
+  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str();
+  command.add_option("--seed", seed, "Of weights, shuffling and dropout")->capture_default_str();
+}
+
+void NetworkOptions::add_policy_to(CLI::App& command) {
+  command.add_option("--policy", policy, "One of `vdnn policies` (default vdnn-dyn)");
+  command.add_option("--algorithms", algorithms,
+                     "memory or performance (default performance; vdnn-dyn chooses by layer)");
 }
 
 Algorithms parse_algorithms(const std::string& text) {
@@ -66,26 +72,52 @@ Algorithms parse_algorithms(const std::string& text) {
   throw UsageError(fmt::format("unknown algorithms '{}'; known: memory, performance", text));
 }
 
+bool chooses_algorithms(const std::string& policy) {
+  const auto known = policies();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const auto& info) { return info.name == policy && info.chooses_algorithms; });
+}
+
+PlanRequest plan_request(const std::string& policy, const std::string& algorithms,
+                         std::int64_t budget_bytes) {
+  if (chooses_algorithms(policy) && !algorithms.empty()) {
+    throw UsageError(
+        fmt::format("{} chooses the algorithms of each layer itself; leave out '{}'", policy, algorithms));
+  }
+  return {.policy = policy,
+          .algorithms = algorithms.empty() ? Algorithms::performance : parse_algorithms(algorithms),
+          .budget_bytes = budget_bytes};
+}
+
+Graph make_graph(const NetworkOptions& options) {
+  return make_model(options.model,
+                    {.batch = options.batch, .image = options.image, .classes = options.classes});
+}
+
+std::unique_ptr<Job> open_job(const NetworkOptions& options, const Graph& graph) {
+  auto measuring = std::make_shared<Progress>("measuring kernels");
+  return std::make_unique<Job>(
+      graph, JobOptions{.device = options.device,
+                        .threads = options.threads,
+                        .optimizer = {.momentum = options.momentum, .weight_decay = options.weight_decay},
+                        .cache_directory = options.cache,
+                        .spill_directory = options.spill,
+                        .on_measure = [measuring](std::int64_t done, std::int64_t total) {
+                          measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
+                        }});
+}
+
 Run open_run(const RunOptions& options) {
   check_writable(options.json);
   if (!options.algorithms.empty()) static_cast<void>(parse_algorithms(options.algorithms));
   std::optional<std::int64_t> budget;
   if (!options.memory.empty()) budget = parse_bytes(options.memory);
-  const Graph graph =
-      make_model(options.model, {.batch = options.batch, .image = options.image, .classes = options.classes});
+  const Graph graph = make_graph(options);
   Run run;
   run.batch = graph.batch();
   run.data = open_dataset(options.data, graph.classes(), options.seed);
   require_batch(*run.data, graph.batch());
-  auto measuring = std::make_shared<Progress>("measuring kernels");
-  run.job = std::make_unique<Job>(
-      graph, JobOptions{.device = options.device,
-                        .threads = options.threads,
-                        .optimizer = {.momentum = options.momentum, .weight_decay = options.weight_decay},
-                        .cache_directory = options.cache,
-                        .on_measure = [measuring](std::int64_t done, std::int64_t total) {
-                          measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
-                        }});
+  run.job = open_job(options, graph);
   if (budget && *budget > run.job->device().free_bytes) {
     throw UsageError(fmt::format("--memory {} is more than the {} that are free", options.memory,
                                  format_bytes(run.job->device().free_bytes)));
@@ -110,13 +142,12 @@ void check_writable(const std::string& path) {
   }
 }
 
-Plan plan_run(Run& run, const RunOptions& options) {
+Plan plan_job(Job& job, const NetworkOptions& options, std::int64_t budget_bytes) {
+  if (!options.policy.empty())
+    return job.plan(plan_request(options.policy, options.algorithms, budget_bytes));
   std::optional<Algorithms> algorithms;
   if (!options.algorithms.empty()) algorithms = parse_algorithms(options.algorithms);
-  if (options.policy.empty()) return run.job->plan_best(run.budget_bytes, algorithms);
-  return run.job->plan({.policy = options.policy,
-                        .algorithms = algorithms.value_or(Algorithms::performance),
-                        .budget_bytes = run.budget_bytes});
+  return job.plan_best(budget_bytes, algorithms);
 }
 
 std::int64_t step_count(const RunOptions& options, std::int64_t steps_per_epoch, std::int64_t otherwise) {

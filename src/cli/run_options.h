@@ -11,10 +11,9 @@
 
 namespace vdnn::cli {
 
-// What train, verify and bench are told about a run.
-struct RunOptions {
+// What every command that makes a plan is told.
+struct NetworkOptions {
   std::string model;
-  std::string data = "fashion-mnist";
   std::string device = "cpu";
   std::optional<std::int64_t> batch;
   std::optional<std::int64_t> image;
@@ -22,23 +21,42 @@ struct RunOptions {
   std::string memory;
   std::string policy;
   std::string algorithms;  // empty: the policy's best
-  std::int64_t steps = 0;  // 0: not given
-  std::int64_t epochs = 0;
-  double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0;
   int threads = 0;
   std::string spill;
   std::string cache;
-  std::uint64_t seed = 1;
   std::string json;
 
   void add_to(CLI::App& command);
-  // For commands that run one policy.
+  // For commands that make one plan.
   void add_policy_to(CLI::App& command);
 };
 
+// What train, verify and bench are told besides.
+struct RunOptions : NetworkOptions {
+  std::string data = "fashion-mnist";
+  std::int64_t steps = 0;  // 0: not given
+  std::int64_t epochs = 0;
+  double learning_rate = 0.01;
+  std::uint64_t seed = 1;
+
+  void add_to(CLI::App& command);
+};
+
 Algorithms parse_algorithms(const std::string& text);
+
+// True for policies that take no --algorithms.
+bool chooses_algorithms(const std::string& policy);
+
+// The request for a policy with algorithms, or its own where the text is empty. Throws UsageError where the
+// policy chooses them itself.
+PlanRequest plan_request(const std::string& policy, const std::string& algorithms, std::int64_t budget_bytes);
+
+Graph make_graph(const NetworkOptions& options);
+
+// The network lowered to the device. Shows progress while kernels are measured.
+std::unique_ptr<Job> open_job(const NetworkOptions& options, const Graph& graph);
 
 // Model, data and job of a run, made in an order that finds cheap mistakes first.
 struct Run {
@@ -55,7 +73,7 @@ SessionOptions session_options(const RunOptions& options);
 void check_writable(const std::string& path);
 
 // The policy asked for, or the best that fits.
-Plan plan_run(Run& run, const RunOptions& options);
+Plan plan_job(Job& job, const NetworkOptions& options, std::int64_t budget_bytes);
 
 // How many steps to train; `otherwise` where neither steps nor epochs are given.
 std::int64_t step_count(const RunOptions& options, std::int64_t steps_per_epoch, std::int64_t otherwise);

@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -11,7 +16,20 @@ namespace {
 
 struct TrainOptions : RunOptions {
   std::string save;
+  std::string plan;
 };
+
+// A plan of `vdnn plan -o`; the session checks it.
+Plan read_plan_file(const TrainOptions& options) {
+  if (!options.policy.empty() || !options.algorithms.empty() || !options.memory.empty()) {
+    throw UsageError(
+        "--plan says policy, algorithms and memory itself; leave out --policy, --algorithms and --memory");
+  }
+  std::ifstream file(options.plan);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw StorageError(fmt::format("cannot read {}: {}", options.plan, std::strerror(errno)));
+  return read_plan(text);
+}
 
 void describe(const Run& run, const Plan& plan) {
   const auto& program = run.job->program();
@@ -39,7 +57,8 @@ void train(const TrainOptions& options) {
   watch_for_interrupts();
   check_writable(options.save);
   Run run = open_run(options);
-  Session session(*run.job, plan_run(run, options), run.data, session_options(options));
+  Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes) : read_plan_file(options);
+  Session session(*run.job, std::move(plan), run.data, session_options(options));
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
   const auto reports = train_steps(run, session, count);
@@ -66,6 +85,7 @@ void add_train(CLI::App& app) {
   command->footer("Example: vdnn train vgg-16 --batch 32 --memory 2.4GiB --policy vdnn-all --steps 3");
   options->add_to(*command);
   options->add_policy_to(*command);
+  command->add_option("--plan", options->plan, "Run this plan of `vdnn plan -o` instead of making one");
   command->add_option("--save", options->save, "Write the weights as safetensors when done");
   command->callback([options] { with_budget_report(options->json, [&] { train(*options); }); });
 }

@@ -59,7 +59,7 @@ std::int64_t different_values(const std::vector<Value>& a, const std::vector<Val
 void verify(const VerifyOptions& options) {
   watch_for_interrupts();
   Run run = open_run(options);
-  const Plan plan = plan_run(run, options);
+  const Plan plan = plan_job(*run.job, options, run.budget_bytes);
   const Plan unlimited = run.job->plan({.policy = "oracle",
                                         .algorithms = plan.algorithms,
                                         .budget_bytes = run.budget_bytes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/policy.h"
 #include "plan/schedule.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
@@ -9,6 +10,7 @@
 namespace vdnn {
 
 std::string_view algorithms_name(Algorithms algorithms) {
+  if (algorithms == Algorithms::mixed) return "mixed";
   return algorithms == Algorithms::memory ? "memory" : "performance";
 }
 
@@ -40,6 +42,22 @@ std::vector<int> assign_candidates(const Program& program, Algorithms algorithms
 
 namespace {
 
+std::vector<KernelId> find_overflowing(const Plan& plan) {
+  std::vector<int> change(plan.steps.size() + 1, 0);
+  for (const auto& placement : plan.placements) {
+    if (placement.offset_bytes + placement.bytes <= plan.budget_bytes) continue;
+    ++change[static_cast<std::size_t>(placement.steps.begin)];
+    --change[static_cast<std::size_t>(placement.steps.end)];
+  }
+  std::vector<KernelId> kernels;
+  int above = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    above += change[s];
+    if (above > 0 && plan.steps[s].kind == StepKind::launch) kernels.push_back(plan.steps[s].kernel);
+  }
+  return kernels;
+}
+
 Infeasible find_shortage(const Program& program, const Plan& plan) {
   std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
   for (const auto& placement : plan.placements) {
@@ -57,6 +75,7 @@ Infeasible find_shortage(const Program& program, const Plan& plan) {
     }
   }
   Infeasible result{.least_budget_bytes = plan.peak_bytes, .kernel = plan.steps[worst].kernel};
+  result.overflowing = find_overflowing(plan);
   for (const auto& placement : plan.placements) {
     if (!placement.steps.contains(static_cast<std::int64_t>(worst))) continue;
     if (placement.buffer.valid()) {
@@ -72,21 +91,42 @@ Infeasible find_shortage(const Program& program, const Plan& plan) {
 
 }  // namespace
 
-PlanResult make_plan(const Program& program, const PlanRequest& request) {
-  const Policy& policy = find_policy(request.policy);
-  if (request.assignment && request.assignment->size() != program.kernels.size()) {
-    throw UsageError(fmt::format("an assignment of {} kernels for a program of {}",
-                                 request.assignment->size(), program.kernels.size()));
+std::vector<int> requested_assignment(const PlanProblem& problem) {
+  if (problem.request.assignment) return *problem.request.assignment;
+  if (problem.request.algorithms == Algorithms::mixed)
+    throw UsageError(
+        fmt::format("{} does not mix algorithms; ask for memory or performance", problem.request.policy));
+  return assign_candidates(problem.program, problem.request.algorithms);
+}
+
+std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions) {
+  const Program& program = problem.program;
+  const Schedule schedule = make_schedule(program, problem.uses, decisions, requested_assignment(problem));
+  std::vector<std::int64_t> change(schedule.steps.size() + 1, 0);
+  for (const auto& placement : schedule.placements) {
+    if (!placement.buffer.valid()) continue;
+    change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
+    change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
   }
+  std::vector<std::int64_t> occupied(program.kernels.size());
+  std::int64_t live = 0;
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    live += change[s];
+    if (schedule.steps[s].kind == StepKind::launch) occupied[schedule.steps[s].kernel.index()] = live;
+  }
+  return occupied;
+}
+
+PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions,
+                          const std::vector<int>& assignment) {
+  const Program& program = problem.program;
+  const Policy& policy = find_policy(problem.request.policy);
   Plan plan{.program_fingerprint = fingerprint(program),
             .policy = std::string(policy.name),
-            .algorithms = request.algorithms,
-            .budget_bytes = request.budget_bytes,
-            .assignment =
-                request.assignment ? *request.assignment : assign_candidates(program, request.algorithms)};
-  const Uses uses = find_uses(program);
-  const Decisions decisions = policy.decide(program, uses);
-  Schedule schedule = make_schedule(program, uses, decisions, plan.assignment);
+            .algorithms = policy.chooses_algorithms ? Algorithms::mixed : problem.request.algorithms,
+            .budget_bytes = problem.request.budget_bytes,
+            .assignment = assignment};
+  Schedule schedule = make_schedule(program, problem.uses, decisions, assignment);
   plan.steps = std::move(schedule.steps);
   plan.placements = std::move(schedule.placements);
   plan.tier_bytes = schedule.tier_bytes;
@@ -95,6 +135,16 @@ PlanResult make_plan(const Program& program, const PlanRequest& request) {
   if (plan.peak_bytes > plan.budget_bytes) return {.infeasible = find_shortage(program, plan)};
   order_accesses(program, plan.steps, plan.placements);
   return {.plan = std::move(plan)};
+}
+
+PlanResult make_plan(const Program& program, const PlanRequest& request) {
+  const Policy& policy = find_policy(request.policy);
+  if (request.assignment && request.assignment->size() != program.kernels.size()) {
+    throw UsageError(fmt::format("an assignment of {} kernels for a program of {}",
+                                 request.assignment->size(), program.kernels.size()));
+  }
+  const Uses uses = find_uses(program);
+  return policy.plan({program, request, uses});
 }
 
 std::string explain(const Program& program, const Infeasible& infeasible, std::int64_t budget_bytes) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr const char* kKinds[] = {"launch", "offload", "prefetch"};
 
 json step_json(const PlanStep& step) {
@@ -73,10 +74,11 @@ Plan read(const json& in) {
   plan.program_fingerprint = std::stoull(text, nullptr, 16);
   plan.policy = in.at("policy").get<std::string>();
   const auto algorithms = in.at("algorithms").get<std::string>();
-  if (algorithms != "memory" && algorithms != "performance") {
-    throw ModelError(fmt::format("plan: algorithms '{}'", algorithms));
-  }
-  plan.algorithms = algorithms == "memory" ? Algorithms::memory : Algorithms::performance;
+  const auto known = {Algorithms::memory, Algorithms::performance, Algorithms::mixed};
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](auto one) { return algorithms_name(one) == algorithms; });
+  if (found == known.end()) throw ModelError(fmt::format("plan: algorithms '{}'", algorithms));
+  plan.algorithms = *found;
   plan.budget_bytes = integer_in<std::int64_t>(in.at("budget_bytes"));
   plan.peak_bytes = integer_in<std::int64_t>(in.at("peak_bytes"));
   plan.tier_bytes = integer_in<std::int64_t>(in.at("tier_bytes"));
@@ -89,6 +91,16 @@ Plan read(const json& in) {
         .bytes = integer_in<std::int64_t>(stay.at("bytes"))};
     if (stay.contains("buffer")) placement.buffer = BufferId(index_in(stay.at("buffer")));
     plan.placements.push_back(placement);
+  }
+  for (const auto& pass : in.at("passes")) {
+    plan.passes.push_back({.name = pass.at("name").get<std::string>(),
+                           .peak_bytes = integer_in<std::int64_t>(pass.at("peak_bytes")),
+                           .fits = pass.at("fits").get<bool>()});
+  }
+  for (const auto& choice : in.at("choices")) {
+    plan.choices.push_back({.kernel = KernelId(index_in(choice.at("kernel"))),
+                            .fastest = integer_in<int>(choice.at("fastest")),
+                            .room_bytes = integer_in<std::int64_t>(choice.at("room_bytes"))});
   }
   return plan;
 }
@@ -105,7 +117,9 @@ std::string to_json(const Plan& plan) {
               {"tier_bytes", plan.tier_bytes},
               {"assignment", plan.assignment},
               {"steps", json::array()},
-              {"placements", json::array()}};
+              {"placements", json::array()},
+              {"passes", json::array()},
+              {"choices", json::array()}};
   for (const auto& step : plan.steps) out["steps"].push_back(step_json(step));
   for (const auto& placement : plan.placements) {
     json stay = {{"from", placement.steps.begin},
@@ -114,6 +128,12 @@ std::string to_json(const Plan& plan) {
                  {"bytes", placement.bytes}};
     if (placement.buffer.valid()) stay["buffer"] = placement.buffer.index();
     out["placements"].push_back(std::move(stay));
+  }
+  for (const auto& pass : plan.passes)
+    out["passes"].push_back({{"name", pass.name}, {"peak_bytes", pass.peak_bytes}, {"fits", pass.fits}});
+  for (const auto& choice : plan.choices) {
+    out["choices"].push_back(
+        {{"kernel", choice.kernel.index()}, {"fastest", choice.fastest}, {"room_bytes", choice.room_bytes}});
   }
   return out.dump();
 }

@@ -30,13 +30,32 @@ struct Decisions {
   bool share_addresses = true;
 };
 
+// What a policy plans for. The parts outlive the planning.
+struct PlanProblem {
+  const Program& program;
+  const PlanRequest& request;
+  const Uses& uses;
+};
+
+// The plan that follows from decisions and an assignment, or why the budget cannot hold it.
+PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions,
+                          const std::vector<int>& assignment);
+
+// The request's assignment where it has one, else that of its algorithms.
+std::vector<int> requested_assignment(const PlanProblem& problem);
+
+// Live bytes at each kernel, its workspace left out.
+std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions);
+
 // A policy is one such value in a file of its own in policies/, listed in policy_registry.cpp.
 struct Policy {
   std::string_view name;
   std::string_view summary;
   bool offloads = false;
-  bool unlimited = false;  // the budget does not bind
-  Decisions (*decide)(const Program& program, const Uses& uses);
+  bool unlimited = false;             // the budget does not bind
+  bool chooses_algorithms = false;    // per kernel, whatever the request's algorithms
+  bool still_where_all_fits = false;  // bound by P5
+  PlanResult (*plan)(const PlanProblem& problem);
 };
 
 std::span<const Policy* const> registered_policies();

@@ -9,7 +9,7 @@
 namespace vdnn {
 namespace {
 
-const std::array<const Policy*, 4> kPolicies = {&kBaseline, &kOracle, &kVdnnAll, &kVdnnConv};
+const std::array<const Policy*, 5> kPolicies = {&kBaseline, &kOracle, &kVdnnAll, &kVdnnConv, &kVdnnDyn};
 
 }  // namespace
 
@@ -29,8 +29,12 @@ const Policy& find_policy(std::string_view name) {
 std::vector<PolicyInfo> policies() {
   std::vector<PolicyInfo> infos;
   for (const auto* policy : kPolicies) {
-    infos.push_back(
-        {std::string(policy->name), std::string(policy->summary), policy->offloads, policy->unlimited});
+    infos.push_back({.name = std::string(policy->name),
+                     .summary = std::string(policy->summary),
+                     .offloads = policy->offloads,
+                     .unlimited = policy->unlimited,
+                     .chooses_algorithms = policy->chooses_algorithms,
+                     .still_where_all_fits = policy->still_where_all_fits});
   }
   return infos;
 }

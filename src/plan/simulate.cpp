@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -24,39 +25,120 @@ double Simulation::hidden_copy_share() const {
 
 namespace {
 
-void run_clock(const Program& program, const Plan& plan, const Links& links, Simulation& result) {
-  std::array<std::int64_t, 3> free_at{};
-  std::int64_t stall = 0;
-  std::int64_t copying = 0;
-  std::int64_t computing = 0;
-  for (const auto& step : plan.steps) {
-    const auto stream = static_cast<std::size_t>(step.kind);
-    std::int64_t start = free_at[stream];
-    for (const auto wait : step.waits) {
-      start = std::max(start, result.step_nanoseconds[static_cast<std::size_t>(wait)].end);
-    }
-    std::int64_t duration = 0;
-    if (step.kind == StepKind::launch) {
-      const auto candidate = static_cast<std::size_t>(plan.assignment[step.kernel.index()]);
-      duration = nanoseconds(program.kernel(step.kernel).candidates[candidate].seconds);
-      stall += start - free_at[stream];
-      computing += duration;
-    } else {
-      const bool out = step.kind == StepKind::offload;
-      const std::int64_t bytes = program.buffer(step.buffer).placed_bytes();
-      duration = nanoseconds(static_cast<double>(bytes) /
-                             (out ? links.offload_bytes_per_s : links.prefetch_bytes_per_s));
-      copying += duration;
-      (out ? result.offloaded_bytes : result.prefetched_bytes) += bytes;
-    }
-    free_at[stream] = start + duration;
-    result.step_nanoseconds.push_back({start, start + duration});
+// Runs the three streams side by side. Work that runs beside copies is slower, as the links say.
+class Clock {
+ public:
+  Clock(const Program& program, const Plan& plan, const Links& links, Simulation& result)
+      : program_(program), plan_(plan), links_(links), result_(result), done_(plan.steps.size(), false) {
+    result_.step_nanoseconds.resize(plan.steps.size());
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) stream(plan.steps[s].kind).steps.push_back(s);
   }
-  result.step_seconds = static_cast<double>(*std::max_element(free_at.begin(), free_at.end())) * 1e-9;
-  result.kernel_seconds = static_cast<double>(computing) * 1e-9;
-  result.stall_seconds = static_cast<double>(stall) * 1e-9;
-  result.copy_seconds = static_cast<double>(copying) * 1e-9;
-}
+
+  void run() {
+    do {
+      while (start_what_can()) {
+      }
+    } while (advance());
+    result_.step_seconds = seconds(std::max({streams_[0].ended, streams_[1].ended, streams_[2].ended}));
+    result_.kernel_seconds = seconds(kernels_);
+    result_.stall_seconds = seconds(stalls_);
+    result_.copy_seconds = seconds(copies_);
+  }
+
+ private:
+  struct Stream {
+    std::vector<std::size_t> steps;
+    std::size_t next = 0;
+    bool busy = false;
+    double left = 0;   // nanoseconds of work at full speed
+    double ended = 0;  // when the last step did
+  };
+
+  Stream& stream(StepKind kind) { return streams_[static_cast<std::size_t>(kind)]; }
+  static double seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+
+  // Starts steps whose waits are over; true where one of them took no time.
+  bool start_what_can() {
+    bool ended = false;
+    for (auto& stream : streams_) {
+      if (stream.busy || stream.next == stream.steps.size()) continue;
+      const std::size_t s = stream.steps[stream.next];
+      const auto& waits = plan_.steps[s].waits;
+      if (!std::all_of(waits.begin(), waits.end(),
+                       [&](auto wait) { return done_[static_cast<std::size_t>(wait)]; }))
+        continue;
+      result_.step_nanoseconds[s].begin = std::llround(now_);
+      stream.busy = true;
+      stream.left = static_cast<double>(work_nanoseconds(plan_.steps[s]));
+      if (plan_.steps[s].kind == StepKind::launch) stalls_ += now_ - stream.ended;
+      if (stream.left > 0) continue;
+      end_step(stream);
+      ended = true;
+    }
+    return ended;
+  }
+
+  std::int64_t work_nanoseconds(const PlanStep& step) {
+    if (step.kind == StepKind::launch) {
+      const auto candidate = static_cast<std::size_t>(plan_.assignment[step.kernel.index()]);
+      return nanoseconds(program_.kernel(step.kernel).candidates[candidate].seconds);
+    }
+    const bool out = step.kind == StepKind::offload;
+    const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
+    (out ? result_.offloaded_bytes : result_.prefetched_bytes) += bytes;
+    return nanoseconds(static_cast<double>(bytes) /
+                       (out ? links_.offload_bytes_per_s : links_.prefetch_bytes_per_s));
+  }
+
+  // To the next end of a step; false where nothing runs.
+  bool advance() {
+    double until_next = -1;
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      const double needs = streams_[i].left / speed(i);
+      if (streams_[i].busy && (until_next < 0 || needs < until_next)) until_next = needs;
+    }
+    if (until_next < 0) return false;
+    std::array<double, 3> speeds{};
+    for (std::size_t i = 0; i < streams_.size(); ++i) speeds[i] = speed(i);
+    now_ += until_next;
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      Stream& stream = streams_[i];
+      if (!stream.busy) continue;
+      (i == 0 ? kernels_ : copies_) += until_next;
+      stream.left -= until_next * speeds[i];
+      constexpr double kRounding = 1e-3;
+      if (stream.left < kRounding) end_step(stream);
+    }
+    return true;
+  }
+
+  void end_step(Stream& stream) {
+    const std::size_t s = stream.steps[stream.next++];
+    result_.step_nanoseconds[s].end = std::llround(now_);
+    done_[s] = true;
+    stream.busy = false;
+    stream.ended = now_;
+  }
+
+  [[nodiscard]] double speed(std::size_t i) const {
+    const bool out = streams_[static_cast<std::size_t>(StepKind::offload)].busy;
+    const bool in = streams_[static_cast<std::size_t>(StepKind::prefetch)].busy;
+    if (i == static_cast<std::size_t>(StepKind::launch))
+      return 1 / ((out ? links_.offload_slowdown : 1) * (in ? links_.prefetch_slowdown : 1));
+    return out && in ? links_.duplex_share : 1;
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  const Links& links_;
+  Simulation& result_;
+  std::array<Stream, 3> streams_;  // by kind of step
+  std::vector<bool> done_;
+  double now_ = 0;
+  double kernels_ = 0;
+  double copies_ = 0;
+  double stalls_ = 0;
+};
 
 void find_peaks(const Program& program, const Plan& plan, Simulation& result) {
   std::vector<Memory> change(plan.steps.size() + 1);
@@ -114,7 +196,7 @@ double average_live_bytes(const Plan& plan, const Simulation& simulation) {
 
 Simulation simulate(const Program& program, const Plan& plan, const Links& links) {
   Simulation result;
-  run_clock(program, plan, links, result);
+  Clock(program, plan, links, result).run();
   find_peaks(program, plan, result);
   result.average_live_bytes = average_live_bytes(plan, result);
   return result;

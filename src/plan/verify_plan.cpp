@@ -44,7 +44,6 @@ class Verifier {
 
   // Everything a file can get wrong, so that the checks below may index freely.
   bool check_structure() {
-    const auto step_count = static_cast<std::int64_t>(plan_.steps.size());
     if (plan_.program_fingerprint != fingerprint(program_))
       report("structure: the plan is for another program");
     if (plan_.assignment.size() != program_.kernels.size())
@@ -56,6 +55,19 @@ class Verifier {
         report("structure: {} has no candidate {}", program_.kernels[k].name, plan_.assignment[k]);
       }
     }
+    for (const auto& choice : plan_.choices) {
+      const bool known = choice.kernel.index() < program_.kernels.size();
+      if (!known || choice.fastest < 0 ||
+          static_cast<std::size_t>(choice.fastest) >= program_.kernel(choice.kernel).candidates.size()) {
+        report("structure: a choice of candidate {} for kernel {}", choice.fastest, choice.kernel.index());
+      }
+    }
+    check_steps();
+    check_placements();
+    return violations_.empty();
+  }
+
+  void check_steps() {
     std::size_t next_kernel = 0;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlanStep& step = plan_.steps[s];
@@ -71,6 +83,10 @@ class Verifier {
     }
     if (next_kernel != program_.kernels.size())
       report("structure: {} of {} kernels are launched", next_kernel, program_.kernels.size());
+  }
+
+  void check_placements() {
+    const auto step_count = static_cast<std::int64_t>(plan_.steps.size());
     for (const auto& placement : plan_.placements) {
       if (placement.buffer.valid() && placement.buffer.index() >= program_.buffers.size()) {
         report("structure: a placement of no buffer");
@@ -82,7 +98,6 @@ class Verifier {
           placement.offset_bytes > INT64_MAX - placement.bytes)
         report("P3: {} lies at [{}, +{})", name(placement), placement.offset_bytes, placement.bytes);
     }
-    return violations_.empty();
   }
 
   void check_alignment_and_peak() {

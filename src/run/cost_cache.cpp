@@ -3,56 +3,17 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/free_memory.h"
-#include "vdnn/error.h"
-#include "vdnn/whole_file.h"
-
+#include "run/machine_file.h"
 
 namespace vdnn {
 namespace {
 
-using Times = std::map<std::string, double>;  // "signature | algorithm/slices" -> seconds
-
+// The name of a candidate's seconds.
 std::string time_key(const Kernel& kernel, const Candidate& candidate) {
   return fmt::format("{} | {}/{}", kernel.signature, candidate.algorithm, candidate.slices);
-}
-
-nlohmann::json read_file(const std::string& path) {
-  std::error_code ignored;
-  std::ifstream file(path);
-  if (!file || !std::filesystem::is_regular_file(path, ignored)) return nlohmann::json::object();
-  auto content = nlohmann::json::parse(file, nullptr, false);
-  return content.is_object() ? content : nlohmann::json::object();
-}
-
-Times read_times(const std::string& path, const std::string& machine) {
-  Times times;
-  const auto content = read_file(path);
-  const auto known = content.find(machine);
-  if (known == content.end() || !known->is_object()) return times;
-  for (const auto& [key, value] : known->items()) {
-    if (value.is_number() && value.get<double>() > 0) times[key] = value.get<double>();
-  }
-  return times;
-}
-
-void write_times(const std::string& path, const std::string& machine, const Times& times) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  auto content = read_file(path);
-  auto& known = content[machine];
-  if (!known.is_object()) known = nlohmann::json::object();
-  for (const auto& [key, seconds] : times) known[key] = seconds;
-  try {
-    write_whole_file(path, content.dump(1) + '\n');
-  } catch (const StorageError&) {
-    return;  // measured again next time
-  }
 }
 
 }  // namespace
@@ -67,8 +28,9 @@ std::string default_cache_directory() {
   return {};
 }
 
-void measure_kernels(Executable& executable, const std::string& directory, std::int64_t limit_bytes,
-                     int threads, const std::function<void(std::int64_t, std::int64_t)>& progress) {
+void measure_kernels(Executable& executable, KernelsToTime which, const std::string& directory,
+                     std::int64_t limit_bytes, int threads,
+                     const std::function<void(std::int64_t, std::int64_t)>& progress) {
   struct Timing {
     KernelId kernel;
     int candidate = 0;
@@ -76,11 +38,12 @@ void measure_kernels(Executable& executable, const std::string& directory, std::
   const Program& program = executable.program();
   const std::string machine = executable.cost_key(threads);
   const std::string path = directory.empty() ? "" : directory + "/kernel_times.json";
-  Times times = path.empty() ? Times{} : read_times(path, machine);
+  MeasuredNumbers times = path.empty() ? MeasuredNumbers{} : read_measured(path, machine);
   std::map<std::string, Timing> wanted;
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
     const auto& kernel = program.kernels[k];
-    for (std::size_t c = 0; kernel.candidates.size() > 1 && c < kernel.candidates.size(); ++c) {
+    if (which == KernelsToTime::with_a_choice && kernel.candidates.size() < 2) continue;
+    for (std::size_t c = 0; c < kernel.candidates.size(); ++c) {
       if (working_set_bytes(program, kernel, kernel.candidates[c]) > limit_bytes) continue;
       const auto key = time_key(kernel, kernel.candidates[c]);
       if (!times.contains(key)) wanted.try_emplace(key, Timing{KernelId(k), static_cast<int>(c)});
@@ -97,7 +60,7 @@ void measure_kernels(Executable& executable, const std::string& directory, std::
     // What measuring took is given back before a run begins, and does not count as the run's.
     timer.reset();
     forget_highest_resident_set();
-    if (!path.empty()) write_times(path, machine, times);
+    if (!path.empty()) write_measured(path, machine, times);
   }
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
     const auto& kernel = program.kernels[k];

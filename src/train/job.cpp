@@ -5,6 +5,7 @@
 
 #include "base/cpu_count.h"
 #include "run/cost_cache.h"
+#include "run/link_probe.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/session.h"
@@ -29,7 +30,7 @@ class Job::Impl {
   }
 
   Plan plan(const PlanRequest& request) {
-    if (request.algorithms == Algorithms::performance && !request.assignment) measure();
+    if (needs_times(request)) measure(KernelsToTime::with_a_choice);
     PlanResult result = make_plan(executable_->program(), request);
     if (!result.plan) {
       throw BudgetError(explain(executable_->program(), *result.infeasible, request.budget_bytes),
@@ -43,30 +44,37 @@ class Job::Impl {
     return std::move(*result.plan);
   }
 
-  Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> only) {
+  Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
+    if (!algorithms) return plan({.policy = "vdnn-dyn", .budget_bytes = budget_bytes});
     std::int64_t least = INT64_MAX;
     std::string why;
-    for (const auto algorithms : {Algorithms::performance, Algorithms::memory}) {
-      if (only && *only != algorithms) continue;
-      for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
-        try {
-          return plan({.policy = policy, .algorithms = algorithms, .budget_bytes = budget_bytes});
-        } catch (const BudgetError& error) {
-          if (error.least_budget_bytes() < least) why = error.what();
-          least = std::min(least, error.least_budget_bytes());
-        }
+    for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
+      try {
+        return plan({.policy = policy, .algorithms = *algorithms, .budget_bytes = budget_bytes});
+      } catch (const BudgetError& error) {
+        if (error.least_budget_bytes() < least) why = error.what();
+        least = std::min(least, error.least_budget_bytes());
       }
     }
     throw BudgetError(why, least);
   }
 
+  static bool needs_times(const PlanRequest& request) {
+    if (request.assignment) return false;
+    const auto known = policies();
+    const bool chooses = std::any_of(known.begin(), known.end(), [&](const auto& policy) {
+      return policy.chooses_algorithms && policy.name == request.policy;
+    });
+    return chooses || request.algorithms == Algorithms::performance;
+  }
+
   // Whatever the budget: the same times under each, so that the least budget that is stated is one that
   // works.
-  void measure() {
-    if (measured_) return;
-    measure_kernels(*executable_, options_.cache_directory, device_->description().free_bytes, threads_,
-                    options_.on_measure);
-    measured_ = true;
+  void measure(KernelsToTime which) {
+    if (measured_ && *measured_ >= which) return;
+    measure_kernels(*executable_, which, options_.cache_directory, device_->description().free_bytes,
+                    threads_, options_.on_measure);
+    measured_ = which;
   }
 
   JobOptions options_;
@@ -74,7 +82,7 @@ class Job::Impl {
   std::unique_ptr<Device> device_;
   TrainingGraph graph_;
   std::unique_ptr<Executable> executable_;
-  bool measured_ = false;
+  std::optional<KernelsToTime> measured_;
 };
 
 Job::Job(const Graph& graph, const JobOptions& options) : impl_(std::make_unique<Impl>(graph, options)) {}
@@ -101,6 +109,15 @@ Plan Job::plan(const PlanRequest& request) {
 
 Plan Job::plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
   return impl_->plan_best(budget_bytes, algorithms);
+}
+
+void Job::measure_all_kernels() {
+  impl_->measure(KernelsToTime::all);
+}
+
+Links Job::links() {
+  const auto tier = open_disk_tier({.directory = impl_->options_.spill_directory});
+  return cached_links(*impl_->executable_, *tier, impl_->threads_, impl_->options_.cache_directory);
 }
 
 std::int64_t Job::default_budget_bytes() const {

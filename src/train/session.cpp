@@ -1,6 +1,7 @@
 #include "vdnn/session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -32,8 +33,13 @@ std::shared_ptr<Tier> open_tier(const Plan& plan, const SessionOptions& options)
   return tier;
 }
 
-// Nobody is killed by the kernel: what is not there is refused before it is taken.
-Plan fitting(const Job& job, Plan plan) {
+// A plan may come from a file. Nobody is killed by the kernel: what is not there is refused before it is
+// taken.
+Plan accepted(const Job& job, Plan plan) {
+  if (const auto violations = verify_plan(job.program(), plan); !violations.empty()) {
+    throw UsageError(fmt::format("the plan does not run this network with this batch, device and threads: {}",
+                                 fmt::join(violations, "; ")));
+  }
   const std::int64_t free = job.device().free_bytes;
   if (plan.peak_bytes <= free) return plan;
   throw BudgetError(
@@ -60,7 +66,7 @@ class Session::Impl {
       : graph_(job.graph()),
         executable_(job.executable()),
         options_(options),
-        plan_(fitting(job, std::move(plan))),
+        plan_(accepted(job, std::move(plan))),
         tier_(open_tier(plan_, options)),
         context_(executable_.open({.budget_bytes = plan_.budget_bytes,
                                    .planned_bytes = plan_.peak_bytes,

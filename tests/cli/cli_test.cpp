@@ -57,7 +57,7 @@ void expect_usage(const Finished& run, const std::string& says) {
 TEST_F(Cli, HelpHasAnExampleForEveryCommand) {
   const Finished all = vdnn({"--help"});
   EXPECT_EQ(all.status, 0);
-  for (const char* command : {"train", "verify", "bench", "models", "policies", "devices"}) {
+  for (const char* command : {"train", "verify", "bench", "plan", "models", "policies", "devices"}) {
     EXPECT_THAT(all.out, HasSubstr(command));
     const Finished one = vdnn({command, "--help"});
     EXPECT_EQ(one.status, 0);
@@ -185,6 +185,81 @@ TEST_F(Cli, BenchSetsPoliciesSideBySide) {
   EXPECT_EQ(rows[1].at("algorithms"), "memory");
   EXPECT_EQ(rows[2].at("algorithms"), "performance");
   EXPECT_EQ(rows[1].at("ratios").size(), 2);
+}
+
+// `plan` knows neither data nor steps.
+class CliPlan : public Cli {
+ protected:
+  Finished plan(std::vector<std::string> more) {
+    std::vector<std::string> words = {"plan", "alexnet", "--classes",   "10",      "--image",
+                                      "64",   "--spill", path("spill"), "--cache", path("cache")};
+    words.insert(words.end(), more.begin(), more.end());
+    return vdnn(words);
+  }
+};
+
+TEST_F(CliPlan, SaysWhetherItFitsAndWhy) {
+  const Finished done = plan({"--batch", "8", "--memory", "800MiB", "--json", path("o")});
+  ASSERT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out,
+              AllOf(HasSubstr("fits in 800 MiB under vdnn-dyn"), HasSubstr("least budget"),
+                    HasSubstr("no offload (p)"), HasSubstr("a step predicted"), HasSubstr("are alive")));
+  const auto report = json("o");
+  for (const char* key : {"least_budget_bytes", "network_wide_bytes", "unused_share",
+                          "predicted_step_seconds", "predicted_oracle_seconds", "peak_bytes_by_role",
+                          "passes", "algorithms", "trips", "peak_kernel", "peak_residents"}) {
+    EXPECT_TRUE(report.contains(key)) << key;
+  }
+  EXPECT_GT(report.at("predicted_step_seconds"), 0);
+  std::int64_t live = 0;
+  for (const auto& resident : report.at("peak_residents")) live += resident.at("bytes").get<std::int64_t>();
+  EXPECT_EQ(live, report.at("peak_live_bytes"));
+  EXPECT_EQ(plan({"--batch", "8", "--memory", "1MiB", "--json", path("o")}).status, 3);
+  EXPECT_EQ(json("o").at("least_budget_bytes"), report.at("least_budget_bytes"));
+}
+
+TEST_F(CliPlan, WritesAPlanThatTrainRuns) {
+  ASSERT_EQ(plan({"--batch", "4", "--policy", "vdnn-all", "--memory", "500MiB", "-o", path("plan")}).status,
+            0);
+  const Finished done = run("train", {"--plan", path("plan"), "--json", path("o")});
+  ASSERT_EQ(done.status, 0) << done.err;
+  EXPECT_EQ(json("o").at("policy"), "vdnn-all");
+  EXPECT_GT(json("o").at("offloaded_bytes"), 0);
+  expect_usage(run("train", {"--plan", path("plan"), "--batch", "3"}), "another program");
+  expect_usage(run("train", {"--plan", path("plan"), "--policy", "vdnn-all"}), "--policy");
+  EXPECT_EQ(run("train", {"--plan", path("nowhere")}).status, 1);
+  write_file(path("broken"), read_file(path("plan")).substr(0, 1000));
+  expect_usage(run("train", {"--plan", path("broken")}), "plan: ");
+}
+
+TEST_F(CliPlan, FindsTheLargestBatch) {
+  const std::vector<std::string> all = {"--memory", "500MiB",       "--policy",
+                                        "vdnn-all", "--algorithms", "memory"};
+  auto search = all;
+  search.insert(search.end(), {"--largest-batch", "--json", path("o")});
+  ASSERT_EQ(plan(search).status, 0);
+  const auto batch = json("o").at("policies").at(0).at("largest_batch").get<std::int64_t>();
+  const auto with = [&](std::int64_t images) {
+    auto words = all;
+    words.insert(words.end(), {"--batch", std::to_string(images)});
+    return plan(words).status;
+  };
+  EXPECT_EQ(with(batch), 0);
+  EXPECT_EQ(with(batch + 1), 3);
+}
+
+TEST_F(CliPlan, FindsNoBatchWhereNotEvenOneImageFits) {
+  const Finished done = plan({"--memory", "1MiB", "--largest-batch"});
+  EXPECT_EQ(done.status, 0);
+  EXPECT_THAT(done.out, HasSubstr("not even one image"));
+}
+
+TEST_F(Cli, VdnnDynChoosesItsAlgorithmsItself) {
+  expect_usage(run("train", {"--policy", "vdnn-dyn", "--algorithms", "memory"}), "leave out");
+  expect_usage(run("bench", {"--policies", "vdnn-dyn:m"}), "leave out");
+  ASSERT_EQ(run("train", {"--json", path("o")}).status, 0);
+  EXPECT_EQ(json("o").at("policy"), "vdnn-dyn");
+  EXPECT_EQ(json("o").at("algorithms"), "mixed");
 }
 
 TEST_F(Cli, ANetworkFileStandsForAName) {

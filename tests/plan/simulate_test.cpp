@@ -125,6 +125,42 @@ TEST(Simulate, TheHiddenShareIsNeverBelowZero) {
   EXPECT_EQ(simulation.hidden_copy_share(), 0);
 }
 
+// other [1, 3) beside the offload: 1.5 times as long, to 4; so the prefetch begins at 4 and nothing else
+// moves.
+TEST(Simulate, AKernelBesideACopyIsSlower) {
+  Links links = kLinks;
+  links.offload_slowdown = 1.5;
+  const Program program = three_kernels();
+  const Simulation simulation = simulate(program, moving_plan(program), links);
+  EXPECT_EQ(simulation.step_nanoseconds[2], (Interval{1'000'000, 4'000'000}));
+  EXPECT_DOUBLE_EQ(simulation.kernel_seconds, 8e-3);
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 13e-3);
+}
+
+// The offload ends at 4 ms, when the kernel has done 1.5 of its 6 ms of work; the rest takes 4.5 ms.
+TEST(Simulate, TheSlowdownEndsWithTheCopy) {
+  Links links = kLinks;
+  links.offload_slowdown = 2;
+  Program program = three_kernels();
+  program.kernels[1].candidates[1].seconds = 6e-3;
+  const Simulation simulation = simulate(program, moving_plan(program), links);
+  EXPECT_EQ(simulation.step_nanoseconds[1], (Interval{1'000'000, 4'000'000}));
+  EXPECT_EQ(simulation.step_nanoseconds[2], (Interval{1'000'000, 8'500'000}));
+}
+
+// Two maps cross: each direction at half its rate while both copy.
+TEST(Simulate, CopiesOfBothDirectionsShareTheLink) {
+  Links links = kLinks;
+  links.duplex_share = 0.5;
+  const Program program = three_kernels();
+  Plan plan = moving_plan(program);
+  plan.steps[3].waits = {0};  // the prefetch begins with the offload
+  const Simulation simulation = simulate(program, plan, links);
+  EXPECT_EQ(simulation.step_nanoseconds[1], (Interval{1'000'000, 7'000'000}));
+  EXPECT_EQ(simulation.step_nanoseconds[3], (Interval{1'000'000, 9'000'000}));
+  EXPECT_DOUBLE_EQ(simulation.copy_seconds, 14e-3);
+}
+
 TEST(Simulate, P4ThePeakIsTheHighestAddress) {
   EXPECT_EQ(simulated().peak_bytes, 8192);
 }

@@ -81,7 +81,7 @@ constexpr int kMeasurements = 5;
 const std::vector<std::vector<double>> kSeconds = {{1, 1.25}, {1, 1.25}, {3, 3.25, 3.5}, {0}};
 
 void measure(FakeExecutable& executable, const std::string& directory, std::int64_t limit_bytes = 1000) {
-  measure_kernels(executable, directory, limit_bytes, 2, nullptr);
+  measure_kernels(executable, KernelsToTime::with_a_choice, directory, limit_bytes, 2, nullptr);
 }
 
 class CostCache : public ::testing::Test {
@@ -110,6 +110,14 @@ TEST_F(CostCache, MeasuresEachSignatureOnceWhereThereIsAChoice) {
   EXPECT_EQ(executable.measurements(), kMeasurements);
   EXPECT_EQ(executable.timers(), 1);
   EXPECT_EQ(executable.seconds(), kSeconds);
+}
+
+TEST_F(CostCache, MeasuresEveryKernelWhereAllAreAskedFor) {
+  FakeExecutable executable;
+  measure(executable, directory_.path());
+  measure_kernels(executable, KernelsToTime::all, directory_.path(), 1000, 2, nullptr);
+  EXPECT_EQ(executable.measurements(), kMeasurements + 1);
+  EXPECT_THAT(executable.seconds()[3], ElementsAre(4));
 }
 
 TEST_F(CostCache, UsesTimesAgain) {
@@ -237,7 +245,8 @@ TEST_F(CostCache, WithoutADirectoryMeasuresEveryTime) {
 TEST_F(CostCache, ReportsItsProgress) {
   std::vector<std::pair<std::int64_t, std::int64_t>> reports;
   FakeExecutable executable;
-  measure_kernels(executable, "", 1000, 2, [&](auto done, auto total) { reports.emplace_back(done, total); });
+  measure_kernels(executable, KernelsToTime::with_a_choice, "", 1000, 2,
+                  [&](auto done, auto total) { reports.emplace_back(done, total); });
   EXPECT_THAT(reports, ElementsAre(Pair(0, 5), Pair(1, 5), Pair(2, 5), Pair(3, 5), Pair(4, 5), Pair(5, 5)));
 }
 

@@ -3,13 +3,13 @@
 namespace vdnn {
 namespace {
 
-Decisions decide(const Program&, const Uses&) {
-  return {.share_addresses = false};
+PlanResult plan(const PlanProblem& problem) {
+  return plan_decisions(problem, {.share_addresses = false}, requested_assignment(problem));
 }
 
 }  // namespace
 
 const Policy kBaseline = {
-    .name = "baseline", .summary = "network-wide allocation: nothing is shared or moved", .decide = decide};
+    .name = "baseline", .summary = "network-wide allocation: nothing is shared or moved", .plan = plan};
 
 }  // namespace vdnn

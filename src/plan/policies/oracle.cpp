@@ -3,8 +3,8 @@
 namespace vdnn {
 namespace {
 
-Decisions decide(const Program&, const Uses&) {
-  return {.share_addresses = false};
+PlanResult plan(const PlanProblem& problem) {
+  return plan_decisions(problem, {.share_addresses = false}, requested_assignment(problem));
 }
 
 }  // namespace
@@ -12,6 +12,6 @@ Decisions decide(const Program&, const Uses&) {
 const Policy kOracle = {.name = "oracle",
                         .summary = "unlimited memory: what the others' time is quoted against",
                         .unlimited = true,
-                        .decide = decide};
+                        .plan = plan};
 
 }  // namespace vdnn

@@ -8,5 +8,6 @@ extern const Policy kBaseline;
 extern const Policy kOracle;
 extern const Policy kVdnnAll;
 extern const Policy kVdnnConv;
+extern const Policy kVdnnDyn;
 
 }  // namespace vdnn

@@ -4,13 +4,9 @@
 namespace vdnn {
 namespace {
 
-bool offloads(const Layer& layer) {
-  return layer.layer_class == LayerClass::feature_extraction && !layer.in_place &&
-         layer.kind != OpKind::load_batch;
-}
-
-Decisions decide(const Program& program, const Uses& uses) {
-  return offload_inputs_of(program, uses, offloads, true);
+PlanResult plan(const PlanProblem& problem) {
+  return plan_decisions(problem, offload_inputs(problem, OffloadedLayers::feature_extraction),
+                        requested_assignment(problem));
 }
 
 }  // namespace
@@ -18,6 +14,6 @@ Decisions decide(const Program& program, const Uses& uses) {
 const Policy kVdnnAll = {.name = "vdnn-all",
                          .summary = "offloads the input of every feature-extraction layer",
                          .offloads = true,
-                         .decide = decide};
+                         .plan = plan};
 
 }  // namespace vdnn

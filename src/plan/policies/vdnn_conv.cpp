@@ -4,12 +4,9 @@
 namespace vdnn {
 namespace {
 
-bool offloads(const Layer& layer) {
-  return layer.layer_class == LayerClass::feature_extraction && layer.kind == OpKind::convolution;
-}
-
-Decisions decide(const Program& program, const Uses& uses) {
-  return offload_inputs_of(program, uses, offloads, false);
+PlanResult plan(const PlanProblem& problem) {
+  return plan_decisions(problem, offload_inputs(problem, OffloadedLayers::convolution),
+                        requested_assignment(problem));
 }
 
 }  // namespace
@@ -17,6 +14,6 @@ Decisions decide(const Program& program, const Uses& uses) {
 const Policy kVdnnConv = {.name = "vdnn-conv",
                           .summary = "offloads the inputs of convolutions, whose kernels hide the copies",
                           .offloads = true,
-                          .decide = decide};
+                          .plan = plan};
 
 }  // namespace vdnn

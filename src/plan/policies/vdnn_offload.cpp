@@ -8,13 +8,17 @@ namespace {
 
 class StaticOffload {
  public:
-  StaticOffload(const Program& program, const Uses& uses)
-      : program_(program), uses_(uses), passes_(find_passes(program)), pass_of_(pass_of_kernels(passes_)) {}
+  StaticOffload(const PlanProblem& problem, OffloadedLayers layers)
+      : program_(problem.program),
+        uses_(problem.uses),
+        layers_(layers),
+        passes_(find_passes(problem.program)),
+        pass_of_(pass_of_kernels(passes_)) {}
 
-  std::vector<Movement> run(bool (*offloads)(const Layer&), bool with_saved_state) {
+  std::vector<Movement> run() {
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       if (!may_move(program_.buffers[b])) continue;
-      if (auto movement = offload(BufferId(b), offloads, with_saved_state)) {
+      if (auto movement = offload(BufferId(b))) {
         movements_.push_back(*movement);
       }
     }
@@ -25,7 +29,7 @@ class StaticOffload {
  private:
   // The trip down. Nothing where no layer of the policy's class reads the map, or nobody reads it backward
   // (it is then released without a copy), or it would come back before it has left.
-  std::optional<Movement> offload(BufferId id, bool (*offloads)(const Layer&), bool with_saved_state) const {
+  [[nodiscard]] std::optional<Movement> offload(BufferId id) const {
     const Buffer& buffer = program_.buffer(id);
     std::int32_t last_pass = -1;        // forward, of all uses
     std::int32_t offloading_pass = -1;  // of the last consumer in the policy's class
@@ -40,10 +44,10 @@ class StaticOffload {
       last_pass = pass;
       // Whoever read what an in-place layer overwrites does not count: the map is what that layer leaves.
       if (use.writes) offloading_pass = -1;
-      if (use.reads && !use.writes && offloads(program_.layers[in.layer.index()])) offloading_pass = pass;
+      if (use.reads && !use.writes && offloads(in.layer)) offloading_pass = pass;
     }
     if (buffer.saved_state) {
-      if (!with_saved_state || !offloads(program_.layers[buffer.made_by.index()])) return {};
+      if (layers_ != OffloadedLayers::feature_extraction || !offloads(buffer.made_by)) return {};
       offloading_pass = last_pass + 1;  // it is complete only when its layer ends
     }
     if (offloading_pass < 0 || first_backward < 0) return {};
@@ -53,6 +57,13 @@ class StaticOffload {
                     .offload_with = pass_begin(offloading_pass),
                     .offload_done = pass_begin(offloading_pass + 1),
                     .release = pass_begin(release_pass)};
+  }
+
+  [[nodiscard]] bool offloads(LayerId id) const {
+    const Layer& layer = program_.layers[id.index()];
+    if (layer.layer_class != LayerClass::feature_extraction) return false;
+    if (layers_ == OffloadedLayers::convolution) return layer.kind == OpKind::convolution;
+    return !layer.in_place && layer.kind != OpKind::load_batch;
   }
 
   // The trip back: paper, section 3.3 and figure 10.
@@ -100,6 +111,7 @@ class StaticOffload {
 
   const Program& program_;
   const Uses& uses_;
+  OffloadedLayers layers_;
   std::vector<Pass> passes_;
   std::vector<std::int32_t> pass_of_;
   std::vector<Movement> movements_;
@@ -107,9 +119,8 @@ class StaticOffload {
 
 }  // namespace
 
-Decisions offload_inputs_of(const Program& program, const Uses& uses, bool (*offloads)(const Layer& layer),
-                            bool with_saved_state) {
-  return {.movements = StaticOffload(program, uses).run(offloads, with_saved_state)};
+Decisions offload_inputs(const PlanProblem& problem, OffloadedLayers layers) {
+  return {.movements = StaticOffload(problem, layers).run()};
 }
 
 }  // namespace vdnn

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/largest_batch.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "vdnn/bytes.h"
+#include "vdnn/explain.h"
+#include "vdnn/whole_file.h"
+
+namespace vdnn::cli {
+namespace {
+
+constexpr std::size_t kResidentsShown = 8;
+constexpr std::size_t kTripsShown = 12;
+
+struct PlanOptions : NetworkOptions {
+  std::string output;
+  bool largest_batch = false;
+  bool all = false;
+};
+
+struct Answer {
+  Plan plan;
+  Simulation simulation;
+  PlanExplanation explanation;
+  double oracle_seconds = 0;
+  std::int64_t least_budget_bytes = 0;
+  std::int64_t network_wide_bytes = 0;
+  double unused_share = 0;
+};
+
+// What the policy would take if it were asked to fit in nothing.
+std::int64_t least_budget(Job& job, const NetworkOptions& options) {
+  try {
+    return plan_job(job, options, 1).peak_bytes;
+  } catch (const BudgetError& error) {
+    return error.least_budget_bytes();
+  }
+}
+
+Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
+  const Program& program = job.program();
+  job.measure_all_kernels();
+  Answer result;
+  result.plan = plan_job(job, options, budget_bytes);
+  const Links links = job.links();
+  result.simulation = simulate(program, result.plan, links);
+  result.explanation = explain_plan(program, result.plan, result.simulation);
+  result.least_budget_bytes = least_budget(job, options);
+  const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
+  result.oracle_seconds = simulate(program, oracle, links).step_seconds;
+  result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
+  result.unused_share = 1 - static_cast<double>(program.network_wide.largest_layer_bytes) /
+                                static_cast<double>(result.network_wide_bytes);
+  return result;
+}
+
+std::string seconds_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.1f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
+}
+
+void print_memory(FILE* out, const Answer& a) {
+  fmt::print(out, "memory    peak {} of {}; least budget {} ({} bytes)\n", format_bytes(a.plan.peak_bytes),
+             format_bytes(a.plan.budget_bytes), format_bytes(a.least_budget_bytes), a.least_budget_bytes);
+  fmt::print(out, "          network-wide allocation {}, {:.0f} % of it unused at any moment\n",
+             format_bytes(a.network_wide_bytes), 100 * a.unused_share);
+  fmt::print(out, "          by role at the peak:");
+  for (const auto role : kRoles) {
+    const auto bytes = a.simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
+    if (bytes > 0) fmt::print(out, " {} {},", role_name(role), format_bytes(bytes));
+  }
+  fmt::print(out, " live {}\n", format_bytes(a.simulation.peak_live_bytes));
+}
+
+void print_passes(FILE* out, const Plan& plan) {
+  if (plan.passes.empty()) return;
+  fmt::print(out, "passes    in the order they were tried:\n");
+  for (const auto& pass : plan.passes)
+    fmt::print(out, "  {:<20} {:>9}  {}\n", pass.name, format_bytes(pass.peak_bytes),
+               pass.fits ? "fits" : "does not fit");
+}
+
+void print_peak(FILE* out, const Answer& a, bool all) {
+  const auto& residents = a.explanation.residents;
+  fmt::print(out, "peak      while {} runs, {} buffers are alive:\n", a.explanation.peak_kernel,
+             residents.size());
+  for (std::size_t i = 0; i < residents.size() && (all || i < kResidentsShown); ++i) {
+    fmt::print(out, "  {:>9}  {:<24} {:<15} {}\n", format_bytes(residents[i].bytes), residents[i].name,
+               role_name(residents[i].role), residents[i].why);
+  }
+  if (!all && residents.size() > kResidentsShown)
+    fmt::print(out, "  and {} smaller ones (--all)\n", residents.size() - kResidentsShown);
+}
+
+void print_trips(FILE* out, const Answer& a, bool all) {
+  const auto& trips = a.explanation.trips;
+  if (trips.empty()) {
+    fmt::print(out, "moves     nothing\n");
+    return;
+  }
+  fmt::print(out, "moves     {} in {} trips, {:.1f} % of the copy time hidden:\n",
+             format_bytes(a.simulation.offloaded_bytes), trips.size(),
+             100 * a.simulation.hidden_copy_share());
+  for (std::size_t i = 0; i < trips.size() && (all || i < kTripsShown); ++i) {
+    fmt::print(out, "  {:>9}  {:<24} leaves with {}, back before {}\n", format_bytes(trips[i].bytes),
+               trips[i].buffer, trips[i].leaves_with, trips[i].needed_by);
+  }
+  if (!all && trips.size() > kTripsShown)
+    fmt::print(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
+}
+
+void print_algorithms(FILE* out, const Answer& a, bool all) {
+  const auto& algorithms = a.explanation.algorithms;
+  if (algorithms.empty()) return;
+  std::size_t fastest = 0;
+  for (const auto& choice : a.plan.choices)
+    fastest += a.plan.assignment[choice.kernel.index()] == choice.fastest ? 1 : 0;
+  if (a.plan.choices.empty() && !all) return;
+  if (!a.plan.choices.empty())
+    fmt::print(out, "kernels   {} of {} with a choice run at their fastest\n", fastest,
+               a.plan.choices.size());
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const auto& choice = algorithms[i];
+    const bool stepped_down =
+        i < a.plan.choices.size() &&
+        a.plan.assignment[a.plan.choices[i].kernel.index()] != a.plan.choices[i].fastest;
+    if (!all && !stepped_down) continue;
+    fmt::print(out, "  {:<28} {:<22} {:>9}  {}\n", choice.kernel, choice.algorithm,
+               format_bytes(choice.workspace_bytes), choice.why);
+  }
+}
+
+void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, bool all) {
+  fmt::print(out, "{}, batch {}, on {}: fits in {} under {}\n", job.program().name, graph.batch(),
+             job.device().name, format_bytes(a.plan.budget_bytes), a.plan.policy);
+  print_memory(out, a);
+  if (a.simulation.step_seconds > 0 && a.oracle_seconds > 0) {
+    fmt::print(out, "time      {} a step predicted, {:.3f} x the oracle's {}\n",
+               seconds_text(a.simulation.step_seconds), a.simulation.step_seconds / a.oracle_seconds,
+               seconds_text(a.oracle_seconds));
+  }
+  print_passes(out, a.plan);
+  print_algorithms(out, a, all);
+  print_trips(out, a, all);
+  print_peak(out, a, all);
+}
+
+nlohmann::json interval_json(const Interval& nanoseconds) {
+  return {1e-9 * static_cast<double>(nanoseconds.begin), 1e-9 * static_cast<double>(nanoseconds.end)};
+}
+
+nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer& a) {
+  nlohmann::json residents = nlohmann::json::array();
+  for (const auto& one : a.explanation.residents)
+    residents.push_back(
+        {{"name", one.name}, {"role", role_name(one.role)}, {"bytes", one.bytes}, {"why", one.why}});
+  nlohmann::json trips = nlohmann::json::array();
+  for (const auto& trip : a.explanation.trips) {
+    trips.push_back({{"buffer", trip.buffer},
+                     {"bytes", trip.bytes},
+                     {"leaves_with", trip.leaves_with},
+                     {"needed_by", trip.needed_by},
+                     {"offload_seconds", interval_json(trip.offload_nanoseconds)},
+                     {"prefetch_seconds", interval_json(trip.prefetch_nanoseconds)}});
+  }
+  nlohmann::json algorithms = nlohmann::json::array();
+  for (const auto& one : a.explanation.algorithms) {
+    algorithms.push_back({{"kernel", one.kernel},
+                          {"algorithm", one.algorithm},
+                          {"workspace_bytes", one.workspace_bytes},
+                          {"seconds", one.seconds},
+                          {"why", one.why}});
+  }
+  nlohmann::json passes = nlohmann::json::array();
+  for (const auto& pass : a.plan.passes)
+    passes.push_back({{"name", pass.name}, {"peak_bytes", pass.peak_bytes}, {"fits", pass.fits}});
+  nlohmann::json by_role;
+  for (const auto role : kRoles)
+    by_role[std::string(role_name(role))] = a.simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
+  return {{"model", job.program().name},
+          {"batch", graph.batch()},
+          {"device", job.device().name},
+          {"policy", a.plan.policy},
+          {"algorithms_asked", algorithms_name(a.plan.algorithms)},
+          {"fits", true},
+          {"budget_bytes", a.plan.budget_bytes},
+          {"planned_peak_bytes", a.plan.peak_bytes},
+          {"least_budget_bytes", a.least_budget_bytes},
+          {"network_wide_bytes", a.network_wide_bytes},
+          {"unused_share", a.unused_share},
+          {"average_bytes", a.simulation.average_live_bytes},
+          {"peak_live_bytes", a.simulation.peak_live_bytes},
+          {"peak_bytes_by_role", by_role},
+          {"predicted_step_seconds", a.simulation.step_seconds},
+          {"predicted_oracle_seconds", a.oracle_seconds},
+          {"predicted_stall_seconds", a.simulation.stall_seconds},
+          {"hidden_copy_share", a.simulation.hidden_copy_share()},
+          {"offloaded_bytes", a.simulation.offloaded_bytes},
+          {"prefetched_bytes", a.simulation.prefetched_bytes},
+          {"passes", passes},
+          {"algorithms", algorithms},
+          {"trips", trips},
+          {"peak_kernel", a.explanation.peak_kernel},
+          {"peak_residents", residents}};
+}
+
+void plan(const PlanOptions& options) {
+  check_writable(options.json);
+  check_writable(options.output);
+  if (options.largest_batch) return largest_batches(options);
+  std::optional<std::int64_t> budget;
+  if (!options.memory.empty()) budget = parse_bytes(options.memory);
+  const Graph graph = make_graph(options);
+  const auto job = open_job(options, graph);
+  const Answer found = answer(*job, options, budget.value_or(job->default_budget_bytes()));
+  print_text(options.json == "-" ? stderr : stdout, *job, graph, found, options.all);
+  write_json(plan_report_json(*job, graph, found), options.json);
+  if (!options.output.empty()) {
+    write_whole_file(options.output, to_json(found.plan) + '\n');
+    fmt::print(stderr, "plan written to {}\n", options.output);
+  }
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  auto options = std::make_shared<PlanOptions>();
+  auto* command = app.add_subcommand("plan", "Will it fit, how fast, and what moves when");
+  command->footer(
+      "Example: vdnn plan vgg-16 --batch 64 --memory 2GiB -o vgg.plan; vdnn train vgg-16 --batch 64 --plan "
+      "vgg.plan");
+  options->add_to(*command);
+  options->add_policy_to(*command);
+  command->add_option("-o,--output", options->output, "Write the plan, for `vdnn train --plan`");
+  command->add_flag("--largest-batch", options->largest_batch,
+                    "Find the largest batch that fits, for each policy");
+  command->add_flag("--all", options->all, "Show every move, kernel and buffer");
+  command->callback([options] { with_budget_report(options->json, [&] { plan(*options); }); });
+}
+
+}  // namespace vdnn::cli

@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "plan/liveness.h"
+#include "vdnn/bytes.h"
+#include "vdnn/explain.h"
+
+namespace vdnn {
+namespace {
+
+class Explainer {
+ public:
+  Explainer(const Program& program, const Plan& plan, const Simulation& simulation)
+      : program_(program), plan_(plan), simulation_(simulation), uses_(find_uses(program)) {}
+
+  PlanExplanation run() {
+    PlanExplanation all;
+    const std::size_t peak = peak_step();
+    const KernelId kernel = plan_.steps[peak].kernel;
+    all.peak_kernel = kernel_text(kernel);
+    all.residents = residents(peak, kernel);
+    all.trips = trips();
+    all.algorithms = algorithms();
+    return all;
+  }
+
+ private:
+  [[nodiscard]] std::string kernel_text(KernelId id) const {
+    const Kernel& kernel = program_.kernel(id);
+    return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
+  }
+
+  [[nodiscard]] std::size_t peak_step() const {
+    std::vector<std::int64_t> change(plan_.steps.size() + 1, 0);
+    for (const auto& placement : plan_.placements) {
+      change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
+      change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
+    }
+    std::int64_t live = 0;
+    std::int64_t most = -1;
+    std::size_t worst = 0;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      live += change[s];
+      if (plan_.steps[s].kind != StepKind::launch || live <= most) continue;
+      most = live;
+      worst = s;
+    }
+    return worst;
+  }
+
+  [[nodiscard]] std::vector<PeakResident> residents(std::size_t peak, KernelId kernel) const {
+    std::vector<PeakResident> all;
+    for (const auto& placement : plan_.placements) {
+      if (!placement.steps.contains(static_cast<std::int64_t>(peak))) continue;
+      if (!placement.buffer.valid()) {
+        all.push_back({.name = "workspace",
+                       .bytes = placement.bytes,
+                       .why = fmt::format("{} runs with it", kernel_text(kernel))});
+        continue;
+      }
+      const Buffer& buffer = program_.buffer(placement.buffer);
+      all.push_back({buffer.name, buffer.role, placement.bytes, why_resident(placement, kernel)});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    return all;
+  }
+
+  // Between which uses of the buffer the kernel falls.
+  [[nodiscard]] std::string why_resident(const Placement& placement, KernelId kernel) const {
+    const auto& uses = uses_[placement.buffer.index()];
+    const auto now = static_cast<std::int32_t>(kernel.index());
+    const auto next =
+        std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.kernel >= now; });
+    if (next != uses.end() && next->kernel == now) {
+      const char* what = next->reads ? (next->writes ? "updates" : "reads") : "writes";
+      return fmt::format("{} {} it", kernel_text(kernel), what);
+    }
+    if (program_.buffer(placement.buffer).persistent) return "kept from step to step";
+    if (next == uses.end()) return "keeps an address of its own";
+    const std::string later = fmt::format("next used by {}", kernel_text(KernelId(next->kernel)));
+    if (next == uses.begin()) return later;
+    return fmt::format("used by {}, {}", kernel_text(KernelId(std::prev(next)->kernel)), later);
+  }
+
+  // The launch that follows a step; none behind the last.
+  [[nodiscard]] std::string launch_after(std::size_t step) const {
+    for (std::size_t s = step; s < plan_.steps.size(); ++s) {
+      if (plan_.steps[s].kind == StepKind::launch) return kernel_text(plan_.steps[s].kernel);
+    }
+    return "the end of the step";
+  }
+
+  [[nodiscard]] std::string launch_that_waits(std::size_t step) const {
+    for (std::size_t s = step; s < plan_.steps.size(); ++s) {
+      const auto& waits = plan_.steps[s].waits;
+      const bool waits_for_it =
+          std::find(waits.begin(), waits.end(), static_cast<std::int32_t>(step)) != waits.end();
+      if (plan_.steps[s].kind == StepKind::launch && waits_for_it) return kernel_text(plan_.steps[s].kernel);
+    }
+    return "the end of the step";
+  }
+
+  [[nodiscard]] std::vector<Trip> trips() const {
+    std::vector<Trip> all;
+    std::map<BufferId, std::size_t> open;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      if (step.kind == StepKind::launch) continue;
+      if (step.kind == StepKind::offload) {
+        open[step.buffer] = all.size();
+        const Buffer& buffer = program_.buffer(step.buffer);
+        all.push_back({.buffer = buffer.name,
+                       .bytes = buffer.placed_bytes(),
+                       .offload_nanoseconds = simulation_.step_nanoseconds[s],
+                       .leaves_with = launch_after(s)});
+      } else if (const auto trip = open.find(step.buffer); trip != open.end()) {
+        all[trip->second].prefetch_nanoseconds = simulation_.step_nanoseconds[s];
+        all[trip->second].needed_by = launch_that_waits(s);
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::vector<ExplainedAlgorithm> algorithms() const {
+    std::map<KernelId, const AlgorithmChoice*> choices;
+    for (const auto& choice : plan_.choices) choices[choice.kernel] = &choice;
+    std::vector<ExplainedAlgorithm> all;
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k) {
+      const Kernel& kernel = program_.kernels[k];
+      if (kernel.candidates.size() < 2) continue;
+      const auto& candidate = kernel.candidates[static_cast<std::size_t>(plan_.assignment[k])];
+      const auto choice = choices.find(KernelId(k));
+      all.push_back({.kernel = kernel_text(KernelId(k)),
+                     .algorithm = candidate_text(candidate),
+                     .workspace_bytes = candidate.workspace_bytes,
+                     .seconds = candidate.seconds,
+                     .why = why_algorithm(k, choice == choices.end() ? nullptr : choice->second)});
+    }
+    return all;
+  }
+
+  static std::string candidate_text(const Candidate& candidate) {
+    if (candidate.slices == 1) return candidate.algorithm;
+    return fmt::format("{} in {} slices", candidate.algorithm, candidate.slices);
+  }
+
+  [[nodiscard]] std::string why_algorithm(std::size_t k, const AlgorithmChoice* choice) const {
+    if (choice == nullptr) {
+      if (plan_.algorithms == Algorithms::memory) return "the least workspace";
+      if (plan_.algorithms == Algorithms::performance) return "the fastest";
+      return "given with the request";
+    }
+    if (choice->fastest == plan_.assignment[k]) return "the fastest, and it fits";
+    const auto& fastest = program_.kernels[k].candidates[static_cast<std::size_t>(choice->fastest)];
+    if (fastest.workspace_bytes > choice->room_bytes) {
+      return fmt::format("{} needs {} of workspace, the budget leaves {}", candidate_text(fastest),
+                         format_bytes(fastest.workspace_bytes),
+                         format_bytes(std::max<std::int64_t>(0, choice->room_bytes)));
+    }
+    return fmt::format("{} and its {} of workspace find no place between the buffers",
+                       candidate_text(fastest), format_bytes(fastest.workspace_bytes));
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  const Simulation& simulation_;
+  Uses uses_;
+};
+
+}  // namespace
+
+PlanExplanation explain_plan(const Program& program, const Plan& plan, const Simulation& simulation) {
+  return Explainer(program, plan, simulation).run();
+}
+
+}  // namespace vdnn

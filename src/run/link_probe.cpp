@@ -1,0 +1,182 @@
+#include "run/link_probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "run/machine_file.h"
+#include "vdnn/bytes.h"
+
+namespace vdnn {
+namespace {
+
+constexpr std::int64_t kCopyBytes = 16 * kMiB;
+constexpr std::int64_t kTierBytes = 256 * kMiB;
+constexpr std::int64_t kMostKernelBytes = 64 * kMiB;
+constexpr double kPhaseSeconds = 0.2;
+constexpr EventId kKernelsDone{0};
+
+class LinkProbe {
+ public:
+  LinkProbe(Executable& executable, Tier& tier, int threads) : executable_(executable), tier_(tier) {
+    tier.reserve(kTierBytes);
+    choose_kernel();
+    context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * kCopyBytes,
+                                .planned_bytes = kernel_bytes_ + 2 * kCopyBytes,
+                                .threads = threads});
+  }
+
+  Links run() {
+    Links links;
+    copies(StreamKind::offload, kTierBytes / kCopyBytes);  // the file's blocks exist from here on
+    context_->synchronize();
+    links.offload_bytes_per_s = rate_alone(StreamKind::offload);
+    links.prefetch_bytes_per_s = rate_alone(StreamKind::prefetch);
+    links.duplex_share = duplex_share(links);
+    const double alone = kernels_beside({}, 0);
+    links.offload_slowdown =
+        std::max(1.0, kernels_beside(StreamKind::offload, links.offload_bytes_per_s) / alone);
+    links.prefetch_slowdown =
+        std::max(1.0, kernels_beside(StreamKind::prefetch, links.prefetch_bytes_per_s) / alone);
+    return links;
+  }
+
+ private:
+  // The kernel that takes longest says most about what copies cost; without times, the one that touches most.
+  void choose_kernel() {
+    const Program& program = executable_.program();
+    double longest = -1;
+    for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+      const Kernel& kernel = program.kernels[k];
+      const std::int64_t bytes = working_set_bytes(program, kernel, kernel.candidates[0]);
+      const double weight = kernel.candidates[0].seconds + 1e-15 * static_cast<double>(bytes);
+      if (bytes > kMostKernelBytes || kernel.phase == Phase::load || weight <= longest) continue;
+      longest = weight;
+      kernel_ = KernelId(k);
+    }
+    if (longest < 0) return;
+    std::map<BufferId, std::int64_t> places;
+    const Kernel& kernel = program.kernel(kernel_);
+    for (const auto* views : {&kernel.reads, &kernel.writes}) {
+      for (const auto& view : *views) {
+        const auto [place, fresh] = places.try_emplace(view.buffer, kernel_bytes_);
+        if (fresh) kernel_bytes_ += round_up(program.buffer(view.buffer).placed_bytes(), 4096);
+        offsets_.push_back(place->second + view.offset_bytes);
+      }
+    }
+    if (kernel.candidates[0].workspace_bytes > 0) offsets_.push_back(kernel_bytes_);
+    kernel_bytes_ = round_up(kernel_bytes_ + kernel.candidates[0].workspace_bytes, 4096);
+  }
+
+  void copies(StreamKind direction, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t at = i * kCopyBytes % kTierBytes;
+      if (direction == StreamKind::offload) {
+        context_->copy_out(kernel_bytes_, kCopyBytes, tier_, at);
+      } else {
+        context_->copy_in(kernel_bytes_ + kCopyBytes, kCopyBytes, tier_, at);
+      }
+    }
+  }
+
+  [[nodiscard]] double copy_seconds(StreamKind direction) const {
+    const StreamTimes times = context_->times();
+    return direction == StreamKind::offload ? times.offload_seconds : times.prefetch_seconds;
+  }
+
+  double rate_alone(StreamKind direction) {
+    const double before = copy_seconds(direction);
+    const std::int64_t count = kTierBytes / kCopyBytes;
+    copies(direction, count);
+    context_->synchronize();
+    return static_cast<double>(count * kCopyBytes) / (copy_seconds(direction) - before);
+  }
+
+  // Each direction gets as many copies as take it the same time alone, so that they overlap nearly to the
+  // end.
+  double duplex_share(const Links& links) {
+    const auto count = [](double rate) {
+      return std::max<std::int64_t>(2, static_cast<std::int64_t>(kPhaseSeconds * rate) / kCopyBytes);
+    };
+    const std::int64_t out = count(links.offload_bytes_per_s);
+    const std::int64_t in = count(links.prefetch_bytes_per_s);
+    const double out_before = copy_seconds(StreamKind::offload);
+    const double in_before = copy_seconds(StreamKind::prefetch);
+    copies(StreamKind::offload, out);
+    copies(StreamKind::prefetch, in);
+    context_->synchronize();
+    const auto share = [](std::int64_t copied, double rate, double seconds) {
+      return static_cast<double>(copied * kCopyBytes) / rate / seconds;
+    };
+    const double both =
+        share(out, links.offload_bytes_per_s, copy_seconds(StreamKind::offload) - out_before) +
+        share(in, links.prefetch_bytes_per_s, copy_seconds(StreamKind::prefetch) - in_before);
+    return std::clamp(both / 2, 0.1, 1.0);
+  }
+
+  // Seconds of a launch with copies of a direction running all the time, or none.
+  double kernels_beside(std::optional<StreamKind> direction, double bytes_per_s) {
+    if (!kernel_.valid()) return 1;
+    if (launches_ == 0) {
+      launch(1);  // makes its code
+      context_->synchronize();
+      launches_ = std::clamp(static_cast<int>(kPhaseSeconds / std::max(1e-6, launch(2))), 3, 3000);
+    }
+    if (direction)
+      copies(*direction, 2 + static_cast<std::int64_t>(3 * kPhaseSeconds * bytes_per_s) / kCopyBytes);
+    return launch(launches_);
+  }
+
+  double launch(int count) {
+    const double before = context_->times().kernel_seconds;
+    for (int i = 0; i < count; ++i) context_->launch(kernel_, 0, offsets_, {});
+    context_->record(kKernelsDone, StreamKind::compute);
+    context_->wait_on_host(kKernelsDone);
+    const double seconds = (context_->times().kernel_seconds - before) / count;
+    context_->synchronize();
+    return seconds;
+  }
+
+  Executable& executable_;
+  Tier& tier_;
+  KernelId kernel_;
+  std::vector<std::int64_t> offsets_;  // the kernel's arguments
+  std::int64_t kernel_bytes_ = 0;      // the arena below: the kernel's; above: what is copied
+  std::unique_ptr<DeviceContext> context_;
+  int launches_ = 0;
+};
+
+}  // namespace
+
+Links measure_links(Executable& executable, Tier& tier, int threads) {
+  return LinkProbe(executable, tier, threads).run();
+}
+
+Links cached_links(Executable& executable, Tier& tier, int threads, const std::string& directory) {
+  Links links;
+  const std::array<std::pair<const char*, double*>, 5> numbers = {{
+      {"offload_bytes_per_s", &links.offload_bytes_per_s},
+      {"prefetch_bytes_per_s", &links.prefetch_bytes_per_s},
+      {"offload_slowdown", &links.offload_slowdown},
+      {"prefetch_slowdown", &links.prefetch_slowdown},
+      {"duplex_share", &links.duplex_share},
+  }};
+  const std::string path = directory.empty() ? "" : directory + "/links.json";
+  const std::string machine = fmt::format("{}, {}", executable.cost_key(threads), tier.description());
+  const MeasuredNumbers known = path.empty() ? MeasuredNumbers{} : read_measured(path, machine);
+  const auto is_known = [&](const auto& number) { return known.contains(number.first); };
+  if (std::all_of(numbers.begin(), numbers.end(), is_known)) {
+    for (const auto& [name, number] : numbers) *number = known.at(name);
+    return links;
+  }
+  links = measure_links(executable, tier, threads);
+  MeasuredNumbers measured;
+  for (const auto& [name, number] : numbers) measured[name] = *number;
+  if (!path.empty()) write_measured(path, machine, measured);
+  return links;
+}
+
+}  // namespace vdnn
