@@ -79,7 +79,7 @@ class Explainer {
     }
     if (program_.buffer(placement.buffer).persistent) return "kept from step to step";
     if (next == uses.end()) return "keeps an address of its own";
-    const std::string later = fmt::format("next used by {}", kernel_text(KernelId(next->kernel)));
+    std::string later = fmt::format("next used by {}", kernel_text(KernelId(next->kernel)));
     if (next == uses.begin()) return later;
     return fmt::format("used by {}, {}", kernel_text(KernelId(std::prev(next)->kernel)), later);
   }
