@@ -30,7 +30,7 @@ PUBLIC_HEADERS = {
     "base": ["error", "bytes", "id", "interval", "version", "whole_file"],
     "graph": ["shape", "role", "attributes", "graph", "training_graph", "builder"],
     "model": ["zoo"],
-    "program": ["program"],
+    "program": ["program", "links"],
     "plan": ["plan", "explain"],
     "device": ["device"],
     "tier": ["tier"],

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "vdnn/links.h"
 #include "vdnn/program.h"
 #include "vdnn/tier.h"
 
@@ -118,6 +120,10 @@ class Executable {
 
   [[nodiscard]] virtual const Program& program() const = 0;
 
+  // The links of a machine that is only described: its kernels have their seconds from lowering, and nothing
+  // runs. None for devices that measure.
+  [[nodiscard]] virtual std::optional<Links> described_links() const { return {}; }
+
   // The buffers that hold a tensor of the graph (more than one where it is kept in slices).
   [[nodiscard]] virtual std::vector<BoundTensor> tensor(TensorId tensor) const = 0;
 
@@ -154,7 +160,8 @@ class Device {
 
 std::vector<std::string> device_names();
 
-// Throws UsageError with the nearest names when there is none of this name.
+// "cpu", "reference", "profile:NAME" or "profile:FILE". Throws UsageError with the nearest names when there
+// is none of this name.
 std::unique_ptr<Device> open_device(const std::string& name);
 
 }  // namespace vdnn

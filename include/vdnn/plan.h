@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vdnn/interval.h"
+#include "vdnn/links.h"
 #include "vdnn/program.h"
 
 namespace vdnn {
@@ -121,15 +122,6 @@ Plan read_plan(std::string_view json);
 // Checks a plan against its program by code that shares nothing with the planner. Each violation
 // begins with the rule's name, "P1: ...". Empty: the plan is sound.
 std::vector<std::string> verify_plan(const Program& program, const Plan& plan);
-
-// How fast copies are, and what they cost what runs beside them.
-struct Links {
-  double offload_bytes_per_s = 2.5e9;  // each direction by itself
-  double prefetch_bytes_per_s = 1.8e9;
-  double offload_slowdown = 1;  // of a kernel while a copy of this direction runs: 1.1 is a tenth longer
-  double prefetch_slowdown = 1;
-  double duplex_share = 1;  // of its rate that each direction keeps while both copy
-};
 
 // The plan on a virtual clock.
 struct Simulation {

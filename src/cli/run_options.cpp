@@ -35,7 +35,9 @@ void NetworkOptions::add_to(CLI::App& command) {
   command.add_option("--image", image, "Height and width (default the network's own)");
   command.add_option("--classes", classes, "Classes of the last layer (default 1000)");
   command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)");
-  command.add_option("--device", device, "cpu or reference")->capture_default_str();
+  command
+      .add_option("--device", device, "cpu, reference, or profile:NAME to predict for a described machine")
+      ->capture_default_str();
   command.add_option("--momentum", momentum, "Of stochastic gradient descent")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));

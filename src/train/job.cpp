@@ -71,7 +71,7 @@ class Job::Impl {
   // Whatever the budget: the same times under each, so that the least budget that is stated is one that
   // works.
   void measure(KernelsToTime which) {
-    if (measured_ && *measured_ >= which) return;
+    if (executable_->described_links() || (measured_ && *measured_ >= which)) return;
     measure_kernels(*executable_, which, options_.cache_directory, device_->description().free_bytes,
                     threads_, options_.on_measure);
     measured_ = which;
@@ -116,6 +116,7 @@ void Job::measure_all_kernels() {
 }
 
 Links Job::links() {
+  if (const auto described = impl_->executable_->described_links()) return *described;
   const auto tier = open_disk_tier({.directory = impl_->options_.spill_directory});
   return cached_links(*impl_->executable_, *tier, impl_->threads_, impl_->options_.cache_directory);
 }

@@ -1,13 +1,11 @@
 #include "device/reference/reference_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/free_memory.h"
 #include "device/host/context.h"
+#include "device/op_program.h"
 #include "device/reference/reference_kernels.h"
-#include "program/granule.h"
 
 namespace vdnn {
 namespace {
@@ -32,12 +30,11 @@ class BytesTimer : public KernelTimer {
 class ReferenceExecutable : public Executable, public HostCode {
  public:
   explicit ReferenceExecutable(const TrainingGraph& graph) : graph_(graph) {
-    program_ = {.name = graph.name,
-                .device = "reference",
-                .layers = graph.layers,
-                .network_wide = vdnn::network_wide(graph)};
-    buffer_of_.resize(graph.tensors.size());
-    for (const auto& op : graph.ops) add_kernel(op);
+    OpProgram lowered = lower_by_op(graph, "reference",
+                                    [](const TrainingTensor& tensor) { return tensor.shape.elements() * 8; });
+    program_ = std::move(lowered.program);
+    buffer_of_ = std::move(lowered.buffer_of);
+    for (auto& kernel : program_.kernels) kernel.candidates = {{.algorithm = "loops"}};
   }
 
   [[nodiscard]] const Program& program() const override { return program_; }
@@ -83,36 +80,6 @@ class ReferenceExecutable : public Executable, public HostCode {
   }
 
  private:
-  BufferId buffer_for(TensorId id, LayerId layer) {
-    const TensorId root = graph_.storage[id.index()];
-    BufferId& buffer = buffer_of_[root.index()];
-    if (buffer.valid()) return buffer;
-    const auto& tensor = graph_.tensor(root);
-    buffer = BufferId(program_.buffers.size());
-    program_.buffers.push_back(
-        granular({.name = tensor.name,
-                  .role = tensor.role,
-                  .bytes = tensor.shape.elements() * 8,
-                  .persistent = tensor.persistent,
-                  .result = tensor.result,
-                  .saved_state = tensor.role == Role::feature_map && tensor.type != DataType::float32,
-                  .made_by = layer}));
-    return buffer;
-  }
-
-  void add_kernel(const TrainingOp& op) {
-    Kernel kernel{.name = op.name, .op = std::string(op_name(op.kind)), .layer = op.layer, .phase = op.phase};
-    kernel.signature = kernel.op;
-    const auto view = [&](TensorId id) {
-      kernel.signature += fmt::format(" {}", graph_.tensor(id).shape.text());
-      return View{buffer_for(id, op.layer), 0, graph_.tensor(id).shape.elements() * 8};
-    };
-    for (const auto id : op.inputs) kernel.reads.push_back(view(id));
-    for (const auto id : op.outputs) kernel.writes.push_back(view(id));
-    kernel.candidates = {{.algorithm = "loops"}};
-    program_.kernels.push_back(std::move(kernel));
-  }
-
   TrainingGraph graph_;
   Program program_;
   std::vector<BufferId> buffer_of_;  // by storage root
