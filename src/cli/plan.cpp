@@ -68,12 +68,15 @@ void print_memory(FILE* out, const Answer& a) {
              format_bytes(a.plan.budget_bytes), format_bytes(a.least_budget_bytes), a.least_budget_bytes);
   fmt::print(out, "          network-wide allocation {}, {:.0f} % of it unused at any moment\n",
              format_bytes(a.network_wide_bytes), 100 * a.unused_share);
-  fmt::print(out, "          by role at the peak:");
+  std::vector<std::string> roles;
   for (const auto role : kRoles) {
     const auto bytes = a.simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
-    if (bytes > 0) fmt::print(out, " {} {},", role_name(role), format_bytes(bytes));
+    if (bytes > 0) roles.push_back(fmt::format("{} {}", role_name(role), format_bytes(bytes)));
   }
-  fmt::print(out, " live {}\n", format_bytes(a.simulation.peak_live_bytes));
+  fmt::print(out, "          live at the peak {}:", format_bytes(a.simulation.peak_live_bytes));
+  for (std::size_t i = 0; i < roles.size(); ++i)
+    fmt::print(out, "{}{}", i % 3 == 0 ? "\n            " : ", ", roles[i]);
+  fmt::print(out, "\n");
 }
 
 void print_passes(FILE* out, const Plan& plan) {
@@ -89,8 +92,8 @@ void print_peak(FILE* out, const Answer& a, bool all) {
   fmt::print(out, "peak      while {} runs, {} buffers are alive:\n", a.explanation.peak_kernel,
              residents.size());
   for (std::size_t i = 0; i < residents.size() && (all || i < kResidentsShown); ++i) {
-    fmt::print(out, "  {:>9}  {:<24} {:<15} {}\n", format_bytes(residents[i].bytes), residents[i].name,
-               role_name(residents[i].role), residents[i].why);
+    fmt::print(out, "  {:>9}  {:<22} {}\n", format_bytes(residents[i].bytes), residents[i].name,
+               residents[i].why);
   }
   if (!all && residents.size() > kResidentsShown)
     fmt::print(out, "  and {} smaller ones (--all)\n", residents.size() - kResidentsShown);
@@ -102,11 +105,11 @@ void print_trips(FILE* out, const Answer& a, bool all) {
     fmt::print(out, "moves     nothing\n");
     return;
   }
-  fmt::print(out, "moves     {} in {} trips, {:.1f} % of the copy time hidden:\n",
+  fmt::print(out, "moves     {} out and in, in {} trips, {:.1f} % of the copy time hidden:\n",
              format_bytes(a.simulation.offloaded_bytes), trips.size(),
              100 * a.simulation.hidden_copy_share());
   for (std::size_t i = 0; i < trips.size() && (all || i < kTripsShown); ++i) {
-    fmt::print(out, "  {:>9}  {:<24} leaves with {}, back before {}\n", format_bytes(trips[i].bytes),
+    fmt::print(out, "  {:>9}  {:<22} with {}, back before {}\n", format_bytes(trips[i].bytes),
                trips[i].buffer, trips[i].leaves_with, trips[i].needed_by);
   }
   if (!all && trips.size() > kTripsShown)

@@ -159,9 +159,7 @@ std::string explain(const Program& program, const Infeasible& infeasible, std::i
     const Buffer& buffer = program.buffer(infeasible.live_buffers[i]);
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", buffer.name, format_bytes(buffer.bytes));
   }
-  return text +
-         "; raise the budget, lower the batch or the image size, or use vdnn-all with memory-optimal "
-         "algorithms";
+  return text + "; raise the budget, lower the batch or the image size";
 }
 
 }  // namespace vdnn

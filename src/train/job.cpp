@@ -16,6 +16,8 @@ namespace {
 // Left for the process itself and for others when a budget is not given.
 constexpr std::int64_t kReserveBytes = 512 * kMiB;
 
+constexpr const char* kBest = "vdnn-dyn";  // of the policies
+
 }  // namespace
 
 class Job::Impl {
@@ -33,8 +35,9 @@ class Job::Impl {
     if (needs_times(request)) measure(KernelsToTime::with_a_choice);
     PlanResult result = make_plan(executable_->program(), request);
     if (!result.plan) {
-      throw BudgetError(explain(executable_->program(), *result.infeasible, request.budget_bytes),
-                        result.infeasible->least_budget_bytes);
+      std::string why = explain(executable_->program(), *result.infeasible, request.budget_bytes);
+      if (request.policy != kBest) why += fmt::format(", or use {}", kBest);
+      throw BudgetError(why, result.infeasible->least_budget_bytes);
     }
     const auto violations = verify_plan(executable_->program(), *result.plan);
     if (!violations.empty()) {
@@ -45,7 +48,7 @@ class Job::Impl {
   }
 
   Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
-    if (!algorithms) return plan({.policy = "vdnn-dyn", .budget_bytes = budget_bytes});
+    if (!algorithms) return plan({.policy = kBest, .budget_bytes = budget_bytes});
     std::int64_t least = INT64_MAX;
     std::string why;
     for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all"}) {
