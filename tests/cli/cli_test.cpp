@@ -205,12 +205,12 @@ TEST_F(CliPlan, SaysWhetherItFitsAndWhy) {
               AllOf(HasSubstr("fits in 800 MiB under vdnn-dyn"), HasSubstr("least budget"),
                     HasSubstr("no offload (p)"), HasSubstr("a step predicted"), HasSubstr("are alive")));
   const auto report = json("o");
-  for (const char* key : {"least_budget_bytes", "network_wide_bytes", "unused_share",
-                          "predicted_step_seconds", "predicted_oracle_seconds", "peak_bytes_by_role",
-                          "passes", "algorithms", "trips", "peak_kernel", "peak_residents"}) {
+  for (const char* key : {"least_budget_bytes", "network_wide_bytes", "unused_share", "predicted_seconds",
+                          "oracle_seconds", "slowdown", "peak_bytes", "peak_bytes_by_role", "passes",
+                          "algorithms", "trips", "peak_kernel", "peak_residents"}) {
     EXPECT_TRUE(report.contains(key)) << key;
   }
-  EXPECT_GT(report.at("predicted_step_seconds"), 0);
+  EXPECT_GT(report.at("predicted_seconds"), 0);
   std::int64_t live = 0;
   for (const auto& resident : report.at("peak_residents")) live += resident.at("bytes").get<std::int64_t>();
   EXPECT_EQ(live, report.at("peak_live_bytes"));

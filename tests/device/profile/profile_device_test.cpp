@@ -68,7 +68,7 @@ const Kernel& kernel(const Program& program, const std::string& name, Phase phas
 }
 
 TEST(MachineProfiles, ThoseOfVdnnAreReadAndNamedAsTheirFiles) {
-  EXPECT_THAT(profile_names(), ::testing::Contains("titan-x-maxwell"));
+  EXPECT_THAT(profile_names(), ::testing::Contains("titan-x"));
   EXPECT_GE(profile_names().size(), 4U);
   for (const auto& name : profile_names()) {
     const MachineProfile profile = find_profile(name);
@@ -78,7 +78,7 @@ TEST(MachineProfiles, ThoseOfVdnnAreReadAndNamedAsTheirFiles) {
 }
 
 TEST(MachineProfiles, TheTitanXIsThePapers) {
-  const MachineProfile titan = find_profile("titan-x-maxwell");
+  const MachineProfile titan = find_profile("titan-x");
   EXPECT_EQ(titan.memory_bytes, std::int64_t{12} << 30);
   EXPECT_EQ(titan.flops_per_s, 7e12);
   EXPECT_EQ(titan.memory_bytes_per_s, 336e9);
@@ -139,14 +139,13 @@ TEST_F(ProfileDeviceTest, RefusesWhatIsNoProfile) {
   write_file(directory_.path() + "/broken.json", "{");
   EXPECT_THROW(find_profile(directory_.path() + "/broken.json"), ModelError);
   EXPECT_THROW(find_profile(directory_.path() + "/missing.json"), StorageError);
-  EXPECT_THAT(error_message<UsageError>([] { find_profile("titan"); }), HasSubstr("titan-x-maxwell"));
+  EXPECT_THAT(error_message<UsageError>([] { find_profile("titan-y"); }), HasSubstr("titan-x"));
 }
 
 // The paper: VGG-16 with 256 images needs far more than the 12 GB of its card, and trains on it.
 TEST(MachineProfiles, Vgg16OfThePaperFitsItsCardUnderVdnnDynOnly) {
   const std::int64_t memory = std::int64_t{12} << 30;
-  Job job(make_model("vgg-16", {.batch = 256}),
-          {.device = "profile:titan-x-maxwell", .optimizer = {.momentum = 0}});
+  Job job(make_model("vgg-16", {.batch = 256}), {.device = "profile:titan-x", .optimizer = {.momentum = 0}});
   EXPECT_THROW(job.plan({.policy = "baseline", .budget_bytes = memory}), BudgetError);
   const Plan plan = job.plan({.policy = "vdnn-dyn", .budget_bytes = memory});
   EXPECT_LE(plan.peak_bytes, memory);
