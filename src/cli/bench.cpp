@@ -4,10 +4,12 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "vdnn/bytes.h"
+#include "vdnn/error.h"
 
 namespace vdnn::cli {
 namespace {
@@ -18,6 +20,7 @@ struct BenchOptions : RunOptions {
 
 struct Contender {
   std::string name;
+  PlanRequest request;
   Plan plan;
   std::string refusal;  // why there is no plan
   std::int64_t least_budget_bytes = 0;
@@ -48,7 +51,8 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
     Contender contender{
         .name = chooses_algorithms(policy)
                     ? policy
-                    : fmt::format("{} ({})", policy, algorithms_name(request.algorithms).substr(0, 1))};
+                    : fmt::format("{} ({})", policy, algorithms_name(request.algorithms).substr(0, 1)),
+        .request = request};
     try {
       contender.plan = run.job->plan(request);
     } catch (const BudgetError& error) {
@@ -57,6 +61,7 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
     }
     contenders.push_back(std::move(contender));
   }
+  if (contenders.empty()) throw UsageError("--policies names no policy");
   return contenders;
 }
 
@@ -134,13 +139,15 @@ void bench(const BenchOptions& options) {
       std::find_if(contenders.begin(), contenders.end(), [](const auto& c) { return !c.steps.empty(); });
   FILE* out = options.json == "-" ? stderr : stdout;
   nlohmann::json rows = nlohmann::json::array();
-  fmt::print(out, "{:<16} {:>9} {:>9} {:>15} {:>7} {:>15} {:>9} {:>7}\n", "policy", "peak", "step", "spread",
-             "ratio", "spread", "moved", "hidden");
+  tell(out, "{:<16} {:>9} {:>9} {:>15} {:>7} {:>15} {:>9} {:>7}\n", "policy", "peak", "step", "spread",
+       "ratio", "spread", "moved", "hidden");
   for (const auto& contender : contenders) {
     if (contender.steps.empty()) {
-      fmt::print(out, "{:<16} does not fit: least budget {}\n", contender.name,
-                 format_bytes(contender.least_budget_bytes));
-      rows.push_back({{"policy", contender.name},
+      if (contender.refusal.empty()) continue;  // interrupted before its first step
+      tell(out, "{:<16} does not fit: least budget {} ({} bytes)\n", contender.name,
+           format_bytes(contender.least_budget_bytes), contender.least_budget_bytes);
+      rows.push_back({{"policy", contender.request.policy},
+                      {"algorithms", algorithms_name(contender.request.algorithms)},
                       {"fits", false},
                       {"least_budget_bytes", contender.least_budget_bytes}});
       continue;
@@ -149,33 +156,41 @@ void bench(const BenchOptions& options) {
     const auto relative = ratios(contender, *base);
     const auto [fast, slow] = std::minmax_element(seconds.begin(), seconds.end());
     const auto [low, high] = std::minmax_element(relative.begin(), relative.end());
-    fmt::print(out,
-               "{:<16} {:>9} {:>7.3f} s {:>6.3f} - {:>6.3f} {:>7.3f} {:>6.3f} - {:>6.3f} {:>9} {:>5.1f} %\n",
-               contender.name, format_bytes(contender.totals.peak_bytes), median(seconds), *fast, *slow,
-               median(relative), *low, *high,
-               format_bytes(contender.totals.offloaded_bytes /
-                            static_cast<std::int64_t>(contender.steps.size() + 1)),
-               100 * contender.totals.hidden_copy_share());
+    tell(out, "{:<16} {:>9} {:>7.3f} s {:>6.3f} - {:>6.3f} {:>7.3f} {:>6.3f} - {:>6.3f} {:>9} {:>5.1f} %\n",
+         contender.name, format_bytes(contender.totals.peak_bytes), median(seconds), *fast, *slow,
+         median(relative), *low, *high,
+         format_bytes(contender.totals.offloaded_bytes /
+                      static_cast<std::int64_t>(contender.steps.size() + 1)),
+         100 * contender.totals.hidden_copy_share());
     auto row = run_json(run, contender.plan, contender.totals, contender.steps);
     row["median_step_seconds"] = median(seconds);
     row["ratio"] = median(relative);
     row["ratios"] = relative;
     rows.push_back(std::move(row));
   }
-  fmt::print(out, "ratio: to {}, median of {} rounds, {}; moved: out per step\n",
-             base == contenders.end() ? "nothing" : base->name,
-             base == contenders.end() ? 0 : base->steps.size(),
-             paired ? "side by side" : "one after the other");
-  write_json({{"model", run.job->program().name},
-              {"batch", run.batch},
-              {"budget_bytes", run.budget_bytes},
-              {"paired", paired},
-              {"policies", rows}},
-             options.json);
-  if (base == contenders.end()) {
-    std::int64_t least = INT64_MAX;
-    for (const auto& contender : contenders) least = std::min(least, contender.least_budget_bytes);
-    throw BudgetError("none of the policies fits", least);
+  tell(out, "ratio: to {}, median of {} rounds, {}; moved: out per step\n",
+       base == contenders.end() ? "nothing" : base->name, base == contenders.end() ? 0 : base->steps.size(),
+       paired ? "side by side" : "one after the other");
+  std::int64_t least = INT64_MAX;
+  bool fits = false;
+  for (const auto& contender : contenders) {
+    fits |= contender.refusal.empty();
+    if (!contender.refusal.empty()) least = std::min(least, contender.least_budget_bytes);
+  }
+  nlohmann::json report = {{"model", run.job->program().name},
+                           {"batch", run.batch},
+                           {"budget_bytes", run.budget_bytes},
+                           {"paired", paired},
+                           {"fits", fits},
+                           {"interrupted", interrupted()},
+                           {"policies", rows}};
+  constexpr const char* kNoneFits = "none of the policies fits";
+  if (!fits) report.update({{"error", kNoneFits}, {"least_budget_bytes", least}});
+  write_json(report, options.json);
+  if (!fits) throw BudgetError(kNoneFits, least);
+  if (interrupted()) {
+    say("interrupted: not every policy ran all its steps\n");
+    throw Exit{kFailed};
   }
 }
 

@@ -1,4 +1,5 @@
 #include "cli/largest_batch.h"
+#include "cli/output.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,11 @@ void largest_batches(const NetworkOptions& options) {
                                         : parse_bytes(options.memory);
   std::vector<std::pair<std::string, std::string>> asked;  // policy and algorithms
   if (!options.policy.empty()) {
-    asked.emplace_back(options.policy, options.algorithms);
+    static_cast<void>(
+        plan_request(options.policy, options.algorithms, budget_bytes));  // refuses what is wrong
+    asked.emplace_back(options.policy, options.algorithms.empty() && !chooses_algorithms(options.policy)
+                                           ? "memory"
+                                           : options.algorithms);
   } else {
     for (const auto& policy : policies()) {
       if (policy.unlimited) continue;
@@ -95,8 +100,8 @@ void largest_batches(const NetworkOptions& options) {
         fmt::format("{:<16} {}\n", name, batch == 0 ? "not even one image" : std::to_string(batch)));
   }
   search.reset();  // ends the line of its progress
-  fmt::print(out, "{} in {}: largest batch\n", options.model, format_bytes(budget_bytes));
-  for (const auto& line : lines) fmt::print(out, "{}", line);
+  tell(out, "{} in {}: largest batch\n", options.model, format_bytes(budget_bytes));
+  for (const auto& line : lines) tell(out, "{}", line);
   write_json({{"model", options.model}, {"budget_bytes", budget_bytes}, {"policies", rows}}, options.json);
 }
 

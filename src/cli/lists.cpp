@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "vdnn/bytes.h"
 #include "vdnn/zoo.h"
@@ -18,7 +19,7 @@ struct ModelsOptions {
 
 void list_models(const ModelsOptions& options) {
   if (!options.print.empty()) {
-    fmt::print("{}", to_text(make_model(options.print, {options.batch, options.image, options.classes})));
+    tell(stdout, "{}", to_text(make_model(options.print, {options.batch, options.image, options.classes})));
     return;
   }
   nlohmann::json rows = nlohmann::json::array();
@@ -30,8 +31,8 @@ void list_models(const ModelsOptions& options) {
                     {"weights", graph.parameter_count()},
                     {"ops", graph.ops().size()}});
     if (options.json != "-") {
-      fmt::print("{:<16} {:>4} pixels {:>7.1f} M weights {:>5} ops  {}\n", model.name, model.image,
-                 static_cast<double>(graph.parameter_count()) / 1e6, graph.ops().size(), model.summary);
+      tell(stdout, "{:<16} {:>4} pixels {:>7.1f} M weights {:>5} ops  {}\n", model.name, model.image,
+           static_cast<double>(graph.parameter_count()) / 1e6, graph.ops().size(), model.summary);
     }
   }
   write_json(rows, options.json);
@@ -41,7 +42,7 @@ void list_policies(const std::string& json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& policy : policies()) {
     rows.push_back({{"name", policy.name}, {"summary", policy.summary}, {"offloads", policy.offloads}});
-    if (json != "-") fmt::print("{:<12} {}\n", policy.name, policy.summary);
+    if (json != "-") tell(stdout, "{:<12} {}\n", policy.name, policy.summary);
   }
   write_json(rows, json);
 }
@@ -55,8 +56,8 @@ void list_devices(const std::string& json) {
                     {"free_bytes", device.free_bytes},
                     {"threads", device.threads}});
     if (json != "-") {
-      fmt::print("{:<10} {} free, {} threads, {}\n", name, format_bytes(device.free_bytes), device.threads,
-                 device.summary);
+      tell(stdout, "{:<10} {} free, {} threads, {}\n", name, format_bytes(device.free_bytes), device.threads,
+           device.summary);
     }
   }
   write_json(rows, json);

@@ -2,12 +2,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "vdnn/error.h"
 #include "vdnn/version.h"
 
@@ -15,7 +18,7 @@ namespace vdnn::cli {
 namespace {
 
 int fail(ExitCode code, const std::exception& error) {
-  fmt::print(stderr, "vdnn: {}\n", error.what());
+  say("vdnn: {}\n", error.what());
   return code;
 }
 
@@ -56,6 +59,10 @@ int run(int argc, char** argv) {
     return exit.code;
   } catch (const std::exception& error) {
     return fail(kFailed, error);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    say("vdnn: cannot write standard output: {}\n", std::strerror(errno));
+    return kFailed;
   }
   return kDone;
 }

@@ -4,10 +4,12 @@
 
 #include "cli/commands.h"
 #include "cli/largest_batch.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "vdnn/bytes.h"
+#include "vdnn/error.h"
 #include "vdnn/explain.h"
 #include "vdnn/whole_file.h"
 
@@ -42,12 +44,24 @@ std::int64_t least_budget(Job& job, const NetworkOptions& options) {
   }
 }
 
+// A plan does not hang on the disk's speed.
+Links links_of(Job& job) {
+  try {
+    return job.links();
+  } catch (const StorageError& error) {
+    const Links assumed;
+    say("copy rates not measured, {:.1f} GB/s out and {:.1f} GB/s in are assumed: {}\n",
+        1e-9 * assumed.offload_bytes_per_s, 1e-9 * assumed.prefetch_bytes_per_s, error.what());
+    return assumed;
+  }
+}
+
 Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
   const Program& program = job.program();
-  job.measure_all_kernels();
   Answer result;
   result.plan = plan_job(job, options, budget_bytes);
-  const Links links = job.links();
+  job.measure_all_kernels();
+  const Links links = links_of(job);
   result.simulation = simulate(program, result.plan, links);
   result.explanation = explain_plan(program, result.plan, result.simulation);
   result.least_budget_bytes = least_budget(job, options);
@@ -64,56 +78,52 @@ std::string seconds_text(double seconds) {
 }
 
 void print_memory(FILE* out, const Answer& a) {
-  fmt::print(out, "memory    peak {} of {}; least budget {} ({} bytes)\n", format_bytes(a.plan.peak_bytes),
-             format_bytes(a.plan.budget_bytes), format_bytes(a.least_budget_bytes), a.least_budget_bytes);
-  fmt::print(out, "          network-wide allocation {}, {:.0f} % of it unused at any moment\n",
-             format_bytes(a.network_wide_bytes), 100 * a.unused_share);
+  tell(out, "memory    peak {} of {}; least budget {} ({} bytes)\n", format_bytes(a.plan.peak_bytes),
+       format_bytes(a.plan.budget_bytes), format_bytes(a.least_budget_bytes), a.least_budget_bytes);
+  tell(out, "          network-wide allocation {}, {:.0f} % of it unused at any moment\n",
+       format_bytes(a.network_wide_bytes), 100 * a.unused_share);
   std::vector<std::string> roles;
   for (const auto role : kRoles) {
     const auto bytes = a.simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
     if (bytes > 0) roles.push_back(fmt::format("{} {}", role_name(role), format_bytes(bytes)));
   }
-  fmt::print(out, "          live at the peak {}:", format_bytes(a.simulation.peak_live_bytes));
+  tell(out, "          live at the peak {}:", format_bytes(a.simulation.peak_live_bytes));
   for (std::size_t i = 0; i < roles.size(); ++i)
-    fmt::print(out, "{}{}", i % 3 == 0 ? "\n            " : ", ", roles[i]);
-  fmt::print(out, "\n");
+    tell(out, "{}{}", i % 3 == 0 ? "\n            " : ", ", roles[i]);
+  tell(out, "\n");
 }
 
 void print_passes(FILE* out, const Plan& plan) {
   if (plan.passes.empty()) return;
-  fmt::print(out, "passes    in the order they were tried:\n");
+  tell(out, "passes    in the order they were tried:\n");
   for (const auto& pass : plan.passes)
-    fmt::print(out, "  {:<20} {:>9}  {}\n", pass.name, format_bytes(pass.peak_bytes),
-               pass.fits ? "fits" : "does not fit");
+    tell(out, "  {:<20} {:>9}  {}\n", pass.name, format_bytes(pass.peak_bytes),
+         pass.fits ? "fits" : "does not fit");
 }
 
 void print_peak(FILE* out, const Answer& a, bool all) {
   const auto& residents = a.explanation.residents;
-  fmt::print(out, "peak      while {} runs, {} buffers are alive:\n", a.explanation.peak_kernel,
-             residents.size());
+  tell(out, "peak      while {} runs, {} buffers are alive:\n", a.explanation.peak_kernel, residents.size());
   for (std::size_t i = 0; i < residents.size() && (all || i < kResidentsShown); ++i) {
-    fmt::print(out, "  {:>9}  {:<22} {}\n", format_bytes(residents[i].bytes), residents[i].name,
-               residents[i].why);
+    tell(out, "  {:>9}  {:<22} {}\n", format_bytes(residents[i].bytes), residents[i].name, residents[i].why);
   }
   if (!all && residents.size() > kResidentsShown)
-    fmt::print(out, "  and {} smaller ones (--all)\n", residents.size() - kResidentsShown);
+    tell(out, "  and {} smaller ones (--all)\n", residents.size() - kResidentsShown);
 }
 
 void print_trips(FILE* out, const Answer& a, bool all) {
   const auto& trips = a.explanation.trips;
   if (trips.empty()) {
-    fmt::print(out, "moves     nothing\n");
+    tell(out, "moves     nothing\n");
     return;
   }
-  fmt::print(out, "moves     {} out and in, in {} trips, {:.1f} % of the copy time hidden:\n",
-             format_bytes(a.simulation.offloaded_bytes), trips.size(),
-             100 * a.simulation.hidden_copy_share());
+  tell(out, "moves     {} out and in, in {} trips, {:.1f} % of the copy time hidden:\n",
+       format_bytes(a.simulation.offloaded_bytes), trips.size(), 100 * a.simulation.hidden_copy_share());
   for (std::size_t i = 0; i < trips.size() && (all || i < kTripsShown); ++i) {
-    fmt::print(out, "  {:>9}  {:<22} with {}, back before {}\n", format_bytes(trips[i].bytes),
-               trips[i].buffer, trips[i].leaves_with, trips[i].needed_by);
+    tell(out, "  {:>9}  {:<22} with {}, back before {}\n", format_bytes(trips[i].bytes), trips[i].buffer,
+         trips[i].leaves_with, trips[i].needed_by);
   }
-  if (!all && trips.size() > kTripsShown)
-    fmt::print(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
+  if (!all && trips.size() > kTripsShown) tell(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
 }
 
 void print_algorithms(FILE* out, const Answer& a, bool all) {
@@ -124,27 +134,26 @@ void print_algorithms(FILE* out, const Answer& a, bool all) {
     fastest += a.plan.assignment[choice.kernel.index()] == choice.fastest ? 1 : 0;
   if (a.plan.choices.empty() && !all) return;
   if (!a.plan.choices.empty())
-    fmt::print(out, "kernels   {} of {} with a choice run at their fastest\n", fastest,
-               a.plan.choices.size());
+    tell(out, "kernels   {} of {} with a choice run at their fastest\n", fastest, a.plan.choices.size());
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     const auto& choice = algorithms[i];
     const bool stepped_down =
         i < a.plan.choices.size() &&
         a.plan.assignment[a.plan.choices[i].kernel.index()] != a.plan.choices[i].fastest;
     if (!all && !stepped_down) continue;
-    fmt::print(out, "  {:<28} {:<22} {:>9}  {}\n", choice.kernel, choice.algorithm,
-               format_bytes(choice.workspace_bytes), choice.why);
+    tell(out, "  {:<28} {:<22} {:>9}  {}\n", choice.kernel, choice.algorithm,
+         format_bytes(choice.workspace_bytes), choice.why);
   }
 }
 
 void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, bool all) {
-  fmt::print(out, "{}, batch {}, on {}: fits in {} under {}\n", job.program().name, graph.batch(),
-             job.device().name, format_bytes(a.plan.budget_bytes), a.plan.policy);
+  tell(out, "{}, batch {}, on {}: fits in {} under {}\n", job.program().name, graph.batch(),
+       job.device().name, format_bytes(a.plan.budget_bytes), a.plan.policy);
   print_memory(out, a);
   if (a.simulation.step_seconds > 0 && a.oracle_seconds > 0) {
-    fmt::print(out, "time      {} a step predicted, {:.3f} x the oracle's {}\n",
-               seconds_text(a.simulation.step_seconds), a.simulation.step_seconds / a.oracle_seconds,
-               seconds_text(a.oracle_seconds));
+    tell(out, "time      {} a step predicted, {:.3f} x the oracle's {}\n",
+         seconds_text(a.simulation.step_seconds), a.simulation.step_seconds / a.oracle_seconds,
+         seconds_text(a.oracle_seconds));
   }
   print_passes(out, a.plan);
   print_algorithms(out, a, all);
@@ -215,7 +224,11 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
 void plan(const PlanOptions& options) {
   check_writable(options.json);
   check_writable(options.output);
-  if (options.largest_batch) return largest_batches(options);
+  if (options.largest_batch) {
+    if (!options.output.empty())
+      throw UsageError("--largest-batch makes no plan to write; leave out --output");
+    return largest_batches(options);
+  }
   std::optional<std::int64_t> budget;
   if (!options.memory.empty()) budget = parse_bytes(options.memory);
   const Graph graph = make_graph(options);
@@ -225,7 +238,7 @@ void plan(const PlanOptions& options) {
   write_json(plan_report_json(*job, graph, found), options.json);
   if (!options.output.empty()) {
     write_whole_file(options.output, to_json(found.plan) + '\n');
-    fmt::print(stderr, "plan written to {}\n", options.output);
+    say("plan written to {}\n", options.output);
   }
 }
 
@@ -235,11 +248,12 @@ void add_plan(CLI::App& app) {
   auto options = std::make_shared<PlanOptions>();
   auto* command = app.add_subcommand("plan", "Will it fit, how fast, and what moves when");
   command->footer(
-      "Example: vdnn plan vgg-16 --batch 64 --memory 2GiB -o vgg.plan; vdnn train vgg-16 --batch 64 --plan "
-      "vgg.plan");
+      "Example: vdnn plan vgg-16 --batch 64 --memory 4GiB -o vgg.plan; vdnn train vgg-16 --batch 64 --plan "
+      "vgg.plan --steps 3");
   options->add_to(*command);
   options->add_policy_to(*command);
-  command->add_option("-o,--output", options->output, "Write the plan, for `vdnn train --plan`");
+  command->add_option("-o,--output", options->output, "Write the plan, for `vdnn train --plan`")
+      ->check(not_empty());
   command->add_flag("--largest-batch", options->largest_batch,
                     "Find the largest batch that fits, for each policy");
   command->add_flag("--all", options->all, "Show every move, kernel and buffer");

@@ -1,4 +1,5 @@
 #include "cli/progress.h"
+#include "cli/output.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -30,7 +31,7 @@ std::string clock_text(double seconds) {
 Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  if (drawn_) fmt::print(stderr, "\n");
+  if (drawn_) say("\n");
 }
 
 double Progress::seconds_left(std::int64_t done, std::int64_t total) const {
@@ -44,7 +45,7 @@ void Progress::show(std::int64_t done, std::int64_t total, const std::string& de
   if (!terminal_) {
     if (now - last_ < kQuiet && done != total) return;
     last_ = now;
-    fmt::print(stderr, "{} {}\n", what_, details);
+    say("{} {}\n", what_, details);
     return;
   }
   constexpr std::size_t kBar = 20;
@@ -52,9 +53,9 @@ void Progress::show(std::int64_t done, std::int64_t total, const std::string& de
   std::string line =
       fmt::format("{} [{}{}] {}", what_, std::string(filled, '#'), std::string(kBar - filled, '.'), details);
   line.resize(std::min(line.size(), terminal_width() - 1));
-  fmt::print(stderr, "\r\033[K{}", line);
+  say("\r\033[K{}", line);
   drawn_ = done != total;
-  if (!drawn_) fmt::print(stderr, "\n");
+  if (!drawn_) say("\n");
   std::fflush(stderr);
 }
 

@@ -1,4 +1,5 @@
 #include "cli/report.h"
+#include "cli/output.h"
 
 #include <fmt/format.h>
 
@@ -97,7 +98,7 @@ std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
 void write_json(const nlohmann::json& content, const std::string& path) {
   if (path.empty()) return;
   if (path == "-") {
-    fmt::print("{}\n", content.dump(1));
+    tell(stdout, "{}\n", content.dump(1));
     return;
   }
   write_whole_file(path, content.dump(1) + '\n');

@@ -7,10 +7,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <limits>
 
+#include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
@@ -20,50 +26,99 @@ namespace {
 
 std::atomic<bool> interrupt_seen{false};
 
+double monotonic_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// One Ctrl-C may arrive twice, as a signal to the process and to its group.
 void on_interrupt(int signal) {
-  if (interrupt_seen.exchange(true)) {
+  constexpr double kSameRequestSeconds = 0.3;
+  static std::atomic<double> first_at{0};
+  if (!interrupt_seen.exchange(true)) {
+    first_at = monotonic_seconds();
+  } else if (monotonic_seconds() - first_at > kSameRequestSeconds) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
 }
 
+// CLI11's own range checks print the range's ends to the last of 309 digits.
+CLI::Validator whole_number(std::int64_t least) {
+  return {[least](const std::string& text) {
+            std::int64_t number = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            const bool good = error == std::errc{} && end == text.data() + text.size() && number >= least;
+            return good ? std::string() : fmt::format("'{}' is not a whole number from {}", text, least);
+          },
+          ""};
+}
+
+CLI::Validator number_between(double least, double most) {
+  return {[least, most](const std::string& text) {
+            double number = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            const bool good = error == std::errc{} && end == text.data() + text.size() && number >= least &&
+                              number <= most && std::isfinite(number);
+            if (good) return std::string();
+            return std::isfinite(most) ? fmt::format("'{}' is not a number from {} to {}", text, least, most)
+                                       : fmt::format("'{}' is not a finite number from {}", text, least);
+          },
+          ""};
+}
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
 }  // namespace
+
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? "must not be empty" : std::string(); }, ""};
+}
 
 void NetworkOptions::add_to(CLI::App& command) {
   command.add_option("model", model, "A network of `vdnn models`, or a network file")->required();
-  command.add_option("--batch", batch, "Images per step (default 32)");
-  command.add_option("--image", image, "Height and width (default the network's own)");
-  command.add_option("--classes", classes, "Classes of the last layer (default 1000)");
-  command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)");
+  command.add_option("--batch", batch, "Images per step (default 32)")->check(whole_number(1));
+  command.add_option("--image", image, "Height and width (default the network's own)")
+      ->check(whole_number(1));
+  command.add_option("--classes", classes, "Classes of the last layer (default 1000)")
+      ->check(whole_number(1));
+  command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)")
+      ->check(not_empty());
   command
       .add_option("--device", device, "cpu, reference, or profile:NAME to predict for a described machine")
       ->capture_default_str();
   command.add_option("--momentum", momentum, "Of stochastic gradient descent")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_between(0, 1));
   command.add_option("--weight-decay", weight_decay, "L2 penalty")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0, kNoLimit));
   command.add_option("--threads", threads, "Default: as many as the process may use")
-      ->check(CLI::Range(1, 4096));
+      ->check(number_between(1, 4096));
   command.add_option("--spill", spill,
                      "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
   command.add_option("--cache", cache, "Directory of measured kernel times (default ~/.cache/vdnn)");
-  command.add_option("--json", json, "Write the results to this file; - is standard output");
+  command.add_option("--json", json, "Write the results to this file; - is standard output")
+      ->check(not_empty());
 }
 
 void RunOptions::add_to(CLI::App& command) {
   NetworkOptions::add_to(command);
   command.add_option("--data", data, "fashion-mnist, synthetic[:SIZE], or IMAGES,LABELS (IDX files)")
       ->capture_default_str();
-  command.add_option("--steps", steps, "Steps to train")->check(CLI::PositiveNumber);
-  command.add_option("--epochs", epochs, "Passes over the data")->check(CLI::PositiveNumber);
-  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str();
-  command.add_option("--seed", seed, "Of weights, shuffling and dropout")->capture_default_str();
+  command.add_option("--steps", steps, "Steps to train")->check(whole_number(1));
+  command.add_option("--epochs", epochs, "Passes over the data")->check(whole_number(1));
+  command.add_option("--lr", learning_rate, "Learning rate")
+      ->capture_default_str()
+      ->check(number_between(0, kNoLimit));
+  command.add_option("--seed", seed, "Of weights, shuffling and dropout")
+      ->capture_default_str()
+      ->check(whole_number(0));
 }
 
 void NetworkOptions::add_policy_to(CLI::App& command) {
-  command.add_option("--policy", policy, "One of `vdnn policies` (default vdnn-dyn)");
+  command.add_option("--policy", policy, "One of `vdnn policies` (default vdnn-dyn)")->check(not_empty());
   command.add_option("--algorithms", algorithms,
                      "memory or performance (default performance; vdnn-dyn chooses by layer)");
 }
@@ -72,6 +127,14 @@ Algorithms parse_algorithms(const std::string& text) {
   if (text == "memory" || text == "m") return Algorithms::memory;
   if (text == "performance" || text == "p") return Algorithms::performance;
   throw UsageError(fmt::format("unknown algorithms '{}'; known: memory, performance", text));
+}
+
+void check_replaceable(const std::string& path) {
+  check_writable(path);
+  std::error_code ignored;
+  if (!path.empty() && std::filesystem::exists(path, ignored) &&
+      !std::filesystem::is_regular_file(path, ignored))
+    throw StorageError(fmt::format("cannot write {}: it exists and is not a regular file", path));
 }
 
 bool chooses_algorithms(const std::string& policy) {
@@ -106,6 +169,9 @@ std::unique_ptr<Job> open_job(const NetworkOptions& options, const Graph& graph)
                         .spill_directory = options.spill,
                         .on_measure = [measuring](std::int64_t done, std::int64_t total) {
                           measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
+                          if (!interrupted()) return;
+                          say("interrupted while kernels were measured\n");
+                          throw Exit{kFailed};
                         }});
 }
 
@@ -138,6 +204,9 @@ void check_writable(const std::string& path) {
   const auto directory = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
   if (std::filesystem::is_directory(target))
     throw StorageError(fmt::format("cannot write {}: it is a directory", path));
+  std::error_code ignored;
+  if (std::filesystem::exists(directory, ignored) && !std::filesystem::is_directory(directory, ignored))
+    throw StorageError(fmt::format("cannot write {}: {} is not a directory", path, directory.string()));
   if (access(directory.c_str(), W_OK) != 0) {
     throw StorageError(
         fmt::format("cannot write {}: {}: {}", path, directory.string(), std::strerror(errno)));

@@ -11,6 +11,9 @@
 
 namespace vdnn::cli {
 
+// For options where an empty text is a mistake, not "not given".
+CLI::Validator not_empty();
+
 // What every command that makes a plan is told.
 struct NetworkOptions {
   std::string model;
@@ -71,6 +74,8 @@ SessionOptions session_options(const RunOptions& options);
 
 // Refuses now what could not be written when the work is done. Throws StorageError.
 void check_writable(const std::string& path);
+// The same for what must be a regular file.
+void check_replaceable(const std::string& path);
 
 // The policy asked for, or the best that fits.
 Plan plan_job(Job& job, const NetworkOptions& options, std::int64_t budget_bytes);

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "vdnn/bytes.h"
+#include "vdnn/error.h"
+#include "vdnn/whole_file.h"
 
 namespace vdnn::cli {
 namespace {
@@ -25,17 +23,18 @@ Plan read_plan_file(const TrainOptions& options) {
     throw UsageError(
         "--plan says policy, algorithms and memory itself; leave out --policy, --algorithms and --memory");
   }
-  std::ifstream file(options.plan);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw StorageError(fmt::format("cannot read {}: {}", options.plan, std::strerror(errno)));
-  return read_plan(text);
+  try {
+    return read_plan(read_whole_file(options.plan));
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: {}", options.plan, error.what()));
+  }
 }
 
 void describe(const Run& run, const Plan& plan) {
   const auto& program = run.job->program();
-  fmt::print(stderr, "{}, batch {}, {} with {} algorithms, {}: {} planned of {}\n", program.name, run.batch,
-             plan.policy, algorithms_name(plan.algorithms), run.job->device().name,
-             format_bytes(plan.peak_bytes), format_bytes(plan.budget_bytes));
+  say("{}, batch {}, {} with {} algorithms, {}: {} planned of {}\n", program.name, run.batch, plan.policy,
+      algorithms_name(plan.algorithms), run.job->device().name, format_bytes(plan.peak_bytes),
+      format_bytes(plan.budget_bytes));
 }
 
 std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count) {
@@ -55,7 +54,7 @@ std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64
 
 void train(const TrainOptions& options) {
   watch_for_interrupts();
-  check_writable(options.save);
+  check_replaceable(options.save);
   Run run = open_run(options);
   Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes) : read_plan_file(options);
   Session session(*run.job, std::move(plan), run.data, session_options(options));
@@ -63,18 +62,19 @@ void train(const TrainOptions& options) {
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
   const auto reports = train_steps(run, session, count);
   const RunTotals totals = session.totals();
-  if (interrupted()) {
-    fmt::print(stderr, "interrupted: {} of {} steps done, the last one whole\n", reports.size(), count);
+  const bool stopped = static_cast<std::int64_t>(reports.size()) < count;
+  if (stopped) say("interrupted: {} of {} steps done, all of them whole\n", reports.size(), count);
+  tell(options.json == "-" ? stderr : stdout, "{}", run_text(run, session.plan(), totals, reports));
+  // The weights first: they are what the time went into. Untrained ones replace nothing.
+  if (!options.save.empty() && !reports.empty()) {
+    session.save(options.save);
+    say("weights saved to {}\n", options.save);
   }
-  fmt::print(options.json == "-" ? stderr : stdout, "{}", run_text(run, session.plan(), totals, reports));
   auto json = run_json(run, session.plan(), totals, reports);
-  json["interrupted"] = interrupted();
+  json["interrupted"] = stopped;
   json["weights_digest"] = session.weights_digest();
   write_json(json, options.json);
-  if (!options.save.empty()) {
-    session.save(options.save);
-    fmt::print(stderr, "weights saved to {}\n", options.save);
-  }
+  if (stopped) throw Exit{kFailed};
 }
 
 }  // namespace
@@ -85,8 +85,10 @@ void add_train(CLI::App& app) {
   command->footer("Example: vdnn train vgg-16 --batch 32 --memory 2.4GiB --policy vdnn-all --steps 3");
   options->add_to(*command);
   options->add_policy_to(*command);
-  command->add_option("--plan", options->plan, "Run this plan of `vdnn plan -o` instead of making one");
-  command->add_option("--save", options->save, "Write the weights as safetensors when done");
+  command->add_option("--plan", options->plan, "Run this plan of `vdnn plan -o` instead of making one")
+      ->check(not_empty());
+  command->add_option("--save", options->save, "Write the weights as safetensors when done")
+      ->check(not_empty());
   command->callback([options] { with_budget_report(options->json, [&] { train(*options); }); });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
@@ -67,7 +68,7 @@ void verify(const VerifyOptions& options) {
   const Outcome expected = run_steps(run, unlimited, options, false);
   const Outcome got = run_steps(run, plan, options, options.poison);
   if (interrupted() || got.losses.size() != expected.losses.size()) {
-    fmt::print(stderr, "interrupted: nothing was compared\n");
+    say("interrupted: nothing was compared\n");
     throw Exit{kFailed};
   }
   const std::int64_t losses = different_values(expected.losses, got.losses);
@@ -75,12 +76,12 @@ void verify(const VerifyOptions& options) {
   const bool equal = losses == 0 && weights == 0;
   const auto bytes = static_cast<std::int64_t>(expected.weights.size() * 4 + expected.losses.size() * 8);
   FILE* out = options.json == "-" ? stderr : stdout;
-  fmt::print(out, "{}: {} losses and {} weights compared ({}), {} losses and {} weights differ\n",
-             equal ? "equal" : "DIFFERENT", expected.losses.size(), expected.weights.size(),
-             format_bytes(bytes), losses, weights);
-  fmt::print(out, "{} in {} against unlimited memory in {}; {} offloaded, {} prefetched\n", plan.policy,
-             format_bytes(got.totals.peak_bytes), format_bytes(expected.totals.peak_bytes),
-             format_bytes(got.totals.offloaded_bytes), format_bytes(got.totals.prefetched_bytes));
+  tell(out, "{}: {} losses and {} weights compared ({}), {} losses and {} weights differ\n",
+       equal ? "equal" : "DIFFERENT", expected.losses.size(), expected.weights.size(), format_bytes(bytes),
+       losses, weights);
+  tell(out, "{} in {} against unlimited memory in {}; {} offloaded, {} prefetched\n", plan.policy,
+       format_bytes(got.totals.peak_bytes), format_bytes(expected.totals.peak_bytes),
+       format_bytes(got.totals.offloaded_bytes), format_bytes(got.totals.prefetched_bytes));
   write_json({{"equal", equal},
               {"policy", plan.policy},
               {"device", run.job->device().name},
@@ -105,7 +106,7 @@ void add_verify(CLI::App& app) {
   auto* command = app.add_subcommand(
       "verify", "Train twice, with unlimited memory and under a policy, and compare all bits");
   command->footer(
-      "Example: vdnn verify googlenet --image 64 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
+      "Example: vdnn verify googlenet --image 96 --batch 8 --memory 300MiB --policy vdnn-all --steps 3");
   options->add_to(*command);
   options->add_policy_to(*command);
   command->add_flag("--poison", options->poison, "Fill released memory with NaN");

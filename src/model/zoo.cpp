@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include "base/nearest.h"
 #include "model/networks.h"
 #include "vdnn/error.h"
+#include "vdnn/whole_file.h"
 
 namespace vdnn {
 namespace {
@@ -43,12 +40,7 @@ void check(const char* what, std::int64_t value) {
 Graph read_model(const std::string& path, const ModelOptions& options) {
   if (options.classes)
     throw UsageError("--classes is for networks of the zoo; in a file the last layer says it");
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw StorageError(fmt::format("cannot read network file {}: {}", path, std::strerror(errno)));
-  }
-  return parse_graph(text.str(), path, options.batch, options.image);
+  return parse_graph(read_whole_file(path), path, options.batch, options.image);
 }
 
 }  // namespace

@@ -44,8 +44,10 @@ class Verifier {
 
   // Everything a file can get wrong, so that the checks below may index freely.
   bool check_structure() {
-    if (plan_.program_fingerprint != fingerprint(program_))
+    if (plan_.program_fingerprint != fingerprint(program_)) {
       report("structure: the plan is for another program");
+      return false;
+    }
     if (plan_.assignment.size() != program_.kernels.size())
       report("structure: assignment of {} kernels, program has {}", plan_.assignment.size(),
              program_.kernels.size());

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -76,9 +77,22 @@ std::string directory_of(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+// The file that takes the new one's place: what a link points to, not the link.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace
+
 class SafetensorsWriter::Output {
  public:
-  Output(const std::string& path, std::int64_t data_bytes) : path_(path), data_bytes_(data_bytes) {
+  Output(const std::string& path, std::int64_t data_bytes)
+      : path_(behind_links(path)), data_bytes_(data_bytes) {
     buffer_.reserve(kBufferBytes);
     // Found out now and not after hours of training: rename would fail on a directory and replace a device.
     struct stat status = {};

@@ -37,8 +37,9 @@ std::shared_ptr<Tier> open_tier(const Plan& plan, const SessionOptions& options)
 // taken.
 Plan accepted(const Job& job, Plan plan) {
   if (const auto violations = verify_plan(job.program(), plan); !violations.empty()) {
-    throw UsageError(fmt::format("the plan does not run this network with this batch, device and threads: {}",
-                                 fmt::join(violations, "; ")));
+    throw UsageError(
+        fmt::format("the plan does not run this network with this batch, device, threads and optimizer: {}",
+                    fmt::join(violations, "; ")));
   }
   const std::int64_t free = job.device().free_bytes;
   if (plan.peak_bytes <= free) return plan;

@@ -44,5 +44,30 @@ TEST(WholeFile, WritesToADeviceAsItIs) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
+TEST(WholeFile, KeepsALinkAndTheFilesMode) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/file";
+  write_whole_file(path, "old");
+  std::filesystem::permissions(path,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink(path, directory.path() + "/link");
+  write_whole_file(directory.path() + "/link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory.path() + "/link"));
+  write_whole_file(path, read_whole_file(path) + "er");
+  EXPECT_EQ(read_whole_file(path), "newer");
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(WholeFile, ReadsWhatIsThereOrSaysWhyNot) {
+  const TemporaryDirectory directory;
+  write_whole_file(directory.path() + "/empty", "");
+  EXPECT_EQ(read_whole_file(directory.path() + "/empty"), "");
+  for (const char* name : {"/missing", ""}) {
+    EXPECT_THAT(error_message<StorageError>([&] { read_whole_file(directory.path() + name); }),
+                ::testing::HasSubstr(directory.path() + name));
+  }
+}
+
 }  // namespace
 }  // namespace vdnn::testing

@@ -315,15 +315,71 @@ TEST_F(Cli, FailsEarlyOnWhatItCouldNotWrite) {
 }
 
 TEST_F(Cli, StopsCleanlyWhenInterrupted) {
-  Vdnn process(arguments("train", {"--policy", "vdnn-all", "--steps", "100000", "--json", path("o")}));
+  Vdnn process(arguments("train", {"--policy", "vdnn-all", "--steps", "100000", "--json", path("o"), "--save",
+                                   path("weights")}));
   ASSERT_TRUE(process.wait_for("step 1/"));
   process.interrupt();
+  process.interrupt();  // as `timeout` does: once to the process, once to its group
   const Finished stopped = process.finish();
-  EXPECT_EQ(stopped.status, 0) << stopped.err;
+  EXPECT_EQ(stopped.status, 1) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("interrupted: "));
   EXPECT_EQ(json("o").at("interrupted"), true);
   EXPECT_EQ(json("o").at("steps"), json("o").at("losses").size());
+  EXPECT_TRUE(std::filesystem::exists(path("weights")));
   EXPECT_TRUE(std::filesystem::is_empty(path("spill")));
+}
+
+TEST_F(Cli, AnInterruptedBenchSaysSo) {
+  Vdnn process(
+      arguments("bench", {"--policies", "oracle:m,vdnn-all:m", "--steps", "100000", "--json", path("o")}));
+  ASSERT_TRUE(process.wait_for("bench 1/"));
+  process.interrupt();
+  const Finished stopped = process.finish();
+  EXPECT_EQ(stopped.status, 1) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("interrupted"));
+  EXPECT_EQ(json("o").at("interrupted"), true);
+}
+
+TEST_F(Cli, SavesTheWeightsEvenWhereTheReportCannotBeWritten) {
+  const Finished done = run("train", {"--json", "/dev/full", "--save", path("weights")});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_TRUE(std::filesystem::exists(path("weights")));
+}
+
+TEST_F(Cli, WritesThroughALink) {
+  write_file(path("target"), "old");
+  std::filesystem::create_symlink(path("target"), path("link"));
+  ASSERT_EQ(vdnn({"policies", "--json", path("link")}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_TRUE(json("target").is_array());
+}
+
+TEST_F(Cli, RefusesNumbersThatAreNone) {
+  for (const char* option : {"--lr", "--momentum", "--weight-decay"}) {
+    for (const char* value : {"nan", "inf", "-1", "fast", "1x"})
+      expect_usage(run("train", {option, value}), std::string("'") + value + "' is not a");
+  }
+  for (const char* option : {"--steps", "--epochs", "--batch", "--seed"}) {
+    for (const char* value : {"-1", "1.5", "abc", "99999999999999999999"})
+      expect_usage(run("train", {option, value}), std::string("'") + value + "' is not a whole number");
+  }
+  for (const char* option : {"--memory", "--policy", "--json", "--save", "--plan"})
+    expect_usage(run("train", {option, ""}), "must not be empty");
+  expect_usage(run("bench", {"--policies", ""}), "no policy");
+}
+
+// Sizes that no machine has are refused before anything is made for them.
+TEST_F(CliPlan, AnswersAtOnceForHugeBatches) {
+  const std::vector<std::string> lean = {"--policy", "vdnn-all", "--algorithms",
+                                         "memory",   "--memory", "500MiB"};
+  auto words = lean;
+  words.insert(words.end(), {"--batch", "1000000000"});
+  EXPECT_EQ(plan(words).status, 3);
+}
+
+TEST_F(CliPlan, LargestBatchRefusesWhatItWouldIgnore) {
+  expect_usage(plan({"--largest-batch", "-o", path("plan")}), "--output");
+  expect_usage(plan({"--largest-batch", "--policy", "vdnn-dyn", "--algorithms", "memory"}), "leave out");
 }
 
 }  // namespace

@@ -43,10 +43,6 @@ class CpuExecutable : public Executable, public HostCode {
   CpuExecutable(const TrainingGraph& graph, int threads) : storage_(graph.storage), threads_(threads) {
     const ThreadCount count(threads);
     lowered_ = cpu::Lowering(graph).run();
-    for (const auto& format : lowered_.formats) {
-      index_maps_.push_back(
-          format.get_size() == 0 ? std::nullopt : std::make_optional<cpu::IndexMap>(cpu::blocking(format)));
-    }
   }
 
   [[nodiscard]] const Program& program() const override { return lowered_.program; }
@@ -67,6 +63,7 @@ class CpuExecutable : public Executable, public HostCode {
   }
 
   std::unique_ptr<DeviceContext> open(const ArenaOptions& options) override {
+    make_index_maps();
     return std::make_unique<HostContext>(lowered_.program, *this, options,
                                          [threads = threads_] { omp_set_num_threads(threads); });
   }
@@ -107,6 +104,15 @@ class CpuExecutable : public Executable, public HostCode {
   }
 
  private:
+  // When something runs and not before: a network that is only planned may have extents beyond all memory.
+  void make_index_maps() {
+    if (!index_maps_.empty()) return;
+    for (const auto& format : lowered_.formats) {
+      index_maps_.push_back(
+          format.get_size() == 0 ? std::nullopt : std::make_optional<cpu::IndexMap>(cpu::blocking(format)));
+    }
+  }
+
   std::vector<TensorId> storage_;
   int threads_;
   cpu::Lowered lowered_;

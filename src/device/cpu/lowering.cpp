@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "device/cpu/ops/reorder.h"
 #include "program/granule.h"
+#include "vdnn/error.h"
 
 namespace vdnn::cpu {
 
@@ -18,8 +21,19 @@ Lowering::Lowering(const TrainingGraph& graph) : graph_(graph), block_(preferred
 }
 
 Lowered Lowering::run() {
+  refuse_large_extents();
   for (const auto& op : graph_.ops) lower_op(*this, op);
   return std::move(lowered_);
+}
+
+void Lowering::refuse_large_extents() const {
+  for (const auto& tensor : graph_.tensors) {
+    for (const auto extent : tensor.shape.dims()) {
+      if (extent <= std::numeric_limits<std::int32_t>::max()) continue;
+      throw UnsupportedError(fmt::format("{} of {}: the cpu device counts extents in 31 bits", tensor.name,
+                                         tensor.shape.text()));
+    }
+  }
 }
 
 View Lowering::add_buffer(Buffer buffer, const Desc& format, DataType type) {

@@ -56,6 +56,8 @@ class Lowering {
             const std::string& signature, const Make& make);
 
  private:
+  // oneDNN's kernels count in 31 bits.
+  void refuse_large_extents() const;
   View add_buffer(Buffer buffer, const Desc& format, DataType type);
 
   const TrainingGraph& graph_;

@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/nearest.h"
 #include "device/profile/builtin_profiles.h"
 #include "device/profile/convolution_model.h"
 #include "vdnn/error.h"
+#include "vdnn/whole_file.h"
 
 namespace vdnn {
 namespace {
@@ -97,10 +94,7 @@ MachineProfile find_profile(const std::string& name_or_path) {
     throw UsageError(
         fmt::format("unknown profile '{}'{}", name_or_path, suggest(name_or_path, profile_names())));
   }
-  std::ifstream file(name_or_path);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw StorageError(fmt::format("cannot read {}: {}", name_or_path, std::strerror(errno)));
-  return read_profile(text, name_or_path);
+  return read_profile(read_whole_file(name_or_path), name_or_path);
 }
 
 }  // namespace vdnn
