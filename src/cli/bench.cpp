@@ -130,6 +130,32 @@ std::vector<double> ratios(const Contender& contender, const Contender& first) {
   return all;
 }
 
+// Writes the report, and ends as the run did.
+void finish(const Run& run, const BenchOptions& options, const std::vector<Contender>& contenders,
+            bool paired, const nlohmann::json& rows) {
+  std::int64_t least = INT64_MAX;
+  bool fits = false;
+  for (const auto& contender : contenders) {
+    fits |= contender.refusal.empty();
+    if (!contender.refusal.empty()) least = std::min(least, contender.least_budget_bytes);
+  }
+  nlohmann::json report = {{"model", run.job->program().name},
+                           {"batch", run.batch},
+                           {"budget_bytes", run.budget_bytes},
+                           {"paired", paired},
+                           {"fits", fits},
+                           {"interrupted", interrupted()},
+                           {"policies", rows}};
+  constexpr const char* kNoneFits = "none of the policies fits";
+  if (!fits) report.update({{"error", kNoneFits}, {"least_budget_bytes", least}});
+  write_json(report, options.json);
+  if (!fits) throw BudgetError(kNoneFits, least);
+  if (interrupted()) {
+    say("interrupted: not every policy ran all its steps\n");
+    throw Exit{kFailed};
+  }
+}
+
 void bench(const BenchOptions& options) {
   watch_for_interrupts();
   Run run = open_run(options);
@@ -171,27 +197,7 @@ void bench(const BenchOptions& options) {
   tell(out, "ratio: to {}, median of {} rounds, {}; moved: out per step\n",
        base == contenders.end() ? "nothing" : base->name, base == contenders.end() ? 0 : base->steps.size(),
        paired ? "side by side" : "one after the other");
-  std::int64_t least = INT64_MAX;
-  bool fits = false;
-  for (const auto& contender : contenders) {
-    fits |= contender.refusal.empty();
-    if (!contender.refusal.empty()) least = std::min(least, contender.least_budget_bytes);
-  }
-  nlohmann::json report = {{"model", run.job->program().name},
-                           {"batch", run.batch},
-                           {"budget_bytes", run.budget_bytes},
-                           {"paired", paired},
-                           {"fits", fits},
-                           {"interrupted", interrupted()},
-                           {"policies", rows}};
-  constexpr const char* kNoneFits = "none of the policies fits";
-  if (!fits) report.update({{"error", kNoneFits}, {"least_budget_bytes", least}});
-  write_json(report, options.json);
-  if (!fits) throw BudgetError(kNoneFits, least);
-  if (interrupted()) {
-    say("interrupted: not every policy ran all its steps\n");
-    throw Exit{kFailed};
-  }
+  finish(run, options, contenders, paired, rows);
 }
 
 }  // namespace

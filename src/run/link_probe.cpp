@@ -13,25 +13,25 @@
 namespace vdnn {
 namespace {
 
-constexpr std::int64_t kCopyBytes = 16 * kMiB;
-constexpr std::int64_t kTierBytes = 256 * kMiB;
 constexpr std::int64_t kMostKernelBytes = 64 * kMiB;
-constexpr double kPhaseSeconds = 0.2;
 constexpr EventId kKernelsDone{0};
 
 class LinkProbe {
  public:
-  LinkProbe(Executable& executable, Tier& tier, int threads) : executable_(executable), tier_(tier) {
-    tier.reserve(kTierBytes);
+  LinkProbe(Executable& executable, Tier& tier, int threads, const LinkProbeSizes& sizes)
+      : executable_(executable), tier_(tier), sizes_(sizes) {
+    tier.reserve(sizes_.tier_bytes);
     choose_kernel();
-    context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * kCopyBytes,
-                                .planned_bytes = kernel_bytes_ + 2 * kCopyBytes,
+    context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
+                                .planned_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
                                 .threads = threads});
   }
 
   Links run() {
     Links links;
-    copies(StreamKind::offload, kTierBytes / kCopyBytes);  // the file's blocks exist from here on
+    for (std::int64_t at = 0; at < sizes_.tier_bytes; at += sizes_.copy_bytes)
+      context_->copy_out(kernel_bytes_, sizes_.copy_bytes, tier_,
+                         at);  // the file's blocks exist from here on
     context_->synchronize();
     links.offload_bytes_per_s = rate_alone(StreamKind::offload);
     links.prefetch_bytes_per_s = rate_alone(StreamKind::prefetch);
@@ -71,13 +71,15 @@ class LinkProbe {
     kernel_bytes_ = round_up(kernel_bytes_ + kernel.candidates[0].workspace_bytes, 4096);
   }
 
+  // Offloads go round in the lower half of the tier, prefetches in the upper: they may run at the same time.
   void copies(StreamKind direction, std::int64_t count) {
+    const std::int64_t half_bytes = sizes_.tier_bytes / 2;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t at = i * kCopyBytes % kTierBytes;
+      const std::int64_t at = i * sizes_.copy_bytes % half_bytes;
       if (direction == StreamKind::offload) {
-        context_->copy_out(kernel_bytes_, kCopyBytes, tier_, at);
+        context_->copy_out(kernel_bytes_, sizes_.copy_bytes, tier_, at);
       } else {
-        context_->copy_in(kernel_bytes_ + kCopyBytes, kCopyBytes, tier_, at);
+        context_->copy_in(kernel_bytes_ + sizes_.copy_bytes, sizes_.copy_bytes, tier_, half_bytes + at);
       }
     }
   }
@@ -89,17 +91,18 @@ class LinkProbe {
 
   double rate_alone(StreamKind direction) {
     const double before = copy_seconds(direction);
-    const std::int64_t count = kTierBytes / kCopyBytes;
+    const std::int64_t count = sizes_.tier_bytes / sizes_.copy_bytes;
     copies(direction, count);
     context_->synchronize();
-    return static_cast<double>(count * kCopyBytes) / (copy_seconds(direction) - before);
+    return static_cast<double>(count * sizes_.copy_bytes) / (copy_seconds(direction) - before);
   }
 
   // Each direction gets as many copies as take it the same time alone, so that they overlap nearly to the
   // end.
   double duplex_share(const Links& links) {
-    const auto count = [](double rate) {
-      return std::max<std::int64_t>(2, static_cast<std::int64_t>(kPhaseSeconds * rate) / kCopyBytes);
+    const auto count = [this](double rate) {
+      return std::max<std::int64_t>(
+          2, static_cast<std::int64_t>(sizes_.phase_seconds * rate) / sizes_.copy_bytes);
     };
     const std::int64_t out = count(links.offload_bytes_per_s);
     const std::int64_t in = count(links.prefetch_bytes_per_s);
@@ -108,8 +111,8 @@ class LinkProbe {
     copies(StreamKind::offload, out);
     copies(StreamKind::prefetch, in);
     context_->synchronize();
-    const auto share = [](std::int64_t copied, double rate, double seconds) {
-      return static_cast<double>(copied * kCopyBytes) / rate / seconds;
+    const auto share = [this](std::int64_t copied, double rate, double seconds) {
+      return static_cast<double>(copied * sizes_.copy_bytes) / rate / seconds;
     };
     const double both =
         share(out, links.offload_bytes_per_s, copy_seconds(StreamKind::offload) - out_before) +
@@ -123,10 +126,11 @@ class LinkProbe {
     if (launches_ == 0) {
       launch(1);  // makes its code
       context_->synchronize();
-      launches_ = std::clamp(static_cast<int>(kPhaseSeconds / std::max(1e-6, launch(2))), 3, 3000);
+      launches_ = std::clamp(static_cast<int>(sizes_.phase_seconds / std::max(1e-6, launch(2))), 3, 3000);
     }
     if (direction)
-      copies(*direction, 2 + static_cast<std::int64_t>(3 * kPhaseSeconds * bytes_per_s) / kCopyBytes);
+      copies(*direction,
+             2 + static_cast<std::int64_t>(3 * sizes_.phase_seconds * bytes_per_s) / sizes_.copy_bytes);
     return launch(launches_);
   }
 
@@ -142,6 +146,7 @@ class LinkProbe {
 
   Executable& executable_;
   Tier& tier_;
+  LinkProbeSizes sizes_;
   KernelId kernel_;
   std::vector<std::int64_t> offsets_;  // the kernel's arguments
   std::int64_t kernel_bytes_ = 0;      // the arena below: the kernel's; above: what is copied
@@ -151,11 +156,12 @@ class LinkProbe {
 
 }  // namespace
 
-Links measure_links(Executable& executable, Tier& tier, int threads) {
-  return LinkProbe(executable, tier, threads).run();
+Links measure_links(Executable& executable, Tier& tier, int threads, const LinkProbeSizes& sizes) {
+  return LinkProbe(executable, tier, threads, sizes).run();
 }
 
-Links cached_links(Executable& executable, Tier& tier, int threads, const std::string& directory) {
+Links cached_links(Executable& executable, Tier& tier, int threads, const std::string& directory,
+                   const LinkProbeSizes& sizes) {
   Links links;
   const std::array<std::pair<const char*, double*>, 5> numbers = {{
       {"offload_bytes_per_s", &links.offload_bytes_per_s},
@@ -172,7 +178,7 @@ Links cached_links(Executable& executable, Tier& tier, int threads, const std::s
     for (const auto& [name, number] : numbers) *number = known.at(name);
     return links;
   }
-  links = measure_links(executable, tier, threads);
+  links = measure_links(executable, tier, threads, sizes);
   MeasuredNumbers measured;
   for (const auto& [name, number] : numbers) measured[name] = *number;
   if (!path.empty()) write_measured(path, machine, measured);

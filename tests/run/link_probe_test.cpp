@@ -13,11 +13,13 @@
 namespace vdnn::testing {
 namespace {
 
+constexpr LinkProbeSizes kSmall = {.copy_bytes = 64 * 1024, .tier_bytes = 1024 * 1024, .phase_seconds = 1e-3};
+
 class LinkProbeTest : public ::testing::Test {
  protected:
   LinkProbeTest() : executable_(open_device("reference")->lower(differentiate(sample_network(16), {}), 1)) {}
 
-  Links links(FaultyTier& tier) { return cached_links(*executable_, tier, 1, directory_.path()); }
+  Links links(FaultyTier& tier) { return cached_links(*executable_, tier, 1, directory_.path(), kSmall); }
 
   std::unique_ptr<Executable> executable_;
   TemporaryDirectory directory_;
@@ -25,7 +27,7 @@ class LinkProbeTest : public ::testing::Test {
 
 TEST_F(LinkProbeTest, FindsRatesAndWhatCopiesCost) {
   FaultyTier tier;
-  const Links links = measure_links(*executable_, tier, 1);
+  const Links links = measure_links(*executable_, tier, 1, kSmall);
   EXPECT_GT(links.offload_bytes_per_s, 1e6);
   EXPECT_GT(links.prefetch_bytes_per_s, 1e6);
   EXPECT_GE(links.offload_slowdown, 1);
@@ -60,7 +62,7 @@ TEST_F(LinkProbeTest, MeasuresAgainWhatTheFileLacks) {
 TEST_F(LinkProbeTest, WithoutADirectoryMeasuresEveryTime) {
   for (int run = 0; run < 2; ++run) {
     FaultyTier tier;
-    cached_links(*executable_, tier, 1, "");
+    cached_links(*executable_, tier, 1, "", kSmall);
     EXPECT_GT(tier.reads(), 0);
   }
 }
