@@ -51,7 +51,7 @@ Graph network() {
 class ProfileDeviceTest : public ::testing::Test {
  protected:
   std::string write(const json& profile) {
-    const std::string path = directory_.path() + "/profile.json";
+    std::string path = directory_.path() + "/profile.json";
     write_file(path, profile.dump());
     return path;
   }
