@@ -23,7 +23,6 @@ struct Trip {
   Interval prefetch_nanoseconds;
   std::string leaves_with;  // the kernel that runs while it leaves
   std::string needed_by;    // the kernel that waits for its return
-  bool operator==(const Trip&) const = default;
 };
 
 struct ExplainedAlgorithm {
@@ -31,6 +30,7 @@ struct ExplainedAlgorithm {
   std::string algorithm;
   std::int64_t workspace_bytes = 0;
   double seconds = 0;
+  bool stepped_down = false;  // from a faster one, for want of memory
   std::string why;
 };
 

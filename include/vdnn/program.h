@@ -82,6 +82,10 @@ std::int64_t working_set_bytes(const Program& program, const Kernel& kernel, con
 // Bytes that all kernels need at most for their own use under an assignment (candidate by kernel).
 std::int64_t largest_workspace_bytes(const Program& program, const std::vector<int>& assignment);
 
+// Share of the network-wide allocation that is unused at any moment: one minus the largest layer's use over
+// the whole.
+double unused_share(const Program& program, const std::vector<int>& assignment);
+
 // The graph's network-wide allocation with the largest workspace of the assignment on top.
 std::int64_t network_wide_bytes(const Program& program, const std::vector<int>& assignment);
 

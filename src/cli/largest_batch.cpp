@@ -1,10 +1,10 @@
 #include "cli/largest_batch.h"
-#include "cli/output.h"
 
 #include <fmt/format.h>
 
 #include <map>
 
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "vdnn/bytes.h"

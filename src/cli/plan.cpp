@@ -68,8 +68,7 @@ Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
   const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
   result.oracle_seconds = simulate(program, oracle, links).step_seconds;
   result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
-  result.unused_share = 1 - static_cast<double>(program.network_wide.largest_layer_bytes) /
-                                static_cast<double>(result.network_wide_bytes);
+  result.unused_share = unused_share(program, result.plan.assignment);
   return result;
 }
 
@@ -126,21 +125,17 @@ void print_trips(FILE* out, const Answer& a, bool all) {
   if (!all && trips.size() > kTripsShown) tell(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
 }
 
+// Of a policy that chooses: what did not get its fastest.
 void print_algorithms(FILE* out, const Answer& a, bool all) {
   const auto& algorithms = a.explanation.algorithms;
-  if (algorithms.empty()) return;
-  std::size_t fastest = 0;
-  for (const auto& choice : a.plan.choices)
-    fastest += a.plan.assignment[choice.kernel.index()] == choice.fastest ? 1 : 0;
-  if (a.plan.choices.empty() && !all) return;
-  if (!a.plan.choices.empty())
-    tell(out, "kernels   {} of {} with a choice run at their fastest\n", fastest, a.plan.choices.size());
-  for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    const auto& choice = algorithms[i];
-    const bool stepped_down =
-        i < a.plan.choices.size() &&
-        a.plan.assignment[a.plan.choices[i].kernel.index()] != a.plan.choices[i].fastest;
-    if (!all && !stepped_down) continue;
+  if (!a.plan.choices.empty()) {
+    const auto stepped_down = std::count_if(algorithms.begin(), algorithms.end(),
+                                            [](const auto& choice) { return choice.stepped_down; });
+    tell(out, "kernels   {} of {} with a choice run at their fastest\n",
+         std::ssize(algorithms) - stepped_down, algorithms.size());
+  }
+  for (const auto& choice : algorithms) {
+    if (!all && !choice.stepped_down) continue;
     tell(out, "  {:<28} {:<22} {:>9}  {}\n", choice.kernel, choice.algorithm,
          format_bytes(choice.workspace_bytes), choice.why);
   }
@@ -190,9 +185,6 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
   nlohmann::json passes = nlohmann::json::array();
   for (const auto& pass : a.plan.passes)
     passes.push_back({{"name", pass.name}, {"peak_bytes", pass.peak_bytes}, {"fits", pass.fits}});
-  nlohmann::json by_role;
-  for (const auto role : kRoles)
-    by_role[std::string(role_name(role))] = a.simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
   return {{"model", job.program().name},
           {"batch", graph.batch()},
           {"device", job.device().name},
@@ -206,7 +198,7 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
           {"unused_share", a.unused_share},
           {"average_bytes", a.simulation.average_live_bytes},
           {"peak_live_bytes", a.simulation.peak_live_bytes},
-          {"peak_bytes_by_role", by_role},
+          {"peak_bytes_by_role", bytes_by_role_json(a.simulation)},
           {"predicted_seconds", a.simulation.step_seconds},
           {"oracle_seconds", a.oracle_seconds},
           {"slowdown", a.oracle_seconds > 0 ? a.simulation.step_seconds / a.oracle_seconds : 0},

@@ -1,5 +1,4 @@
 #include "cli/progress.h"
-#include "cli/output.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -8,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+
+#include "cli/output.h"
 
 namespace vdnn::cli {
 namespace {

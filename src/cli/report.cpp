@@ -1,10 +1,10 @@
 #include "cli/report.h"
-#include "cli/output.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "cli/output.h"
 #include "vdnn/bytes.h"
 #include "vdnn/whole_file.h"
 
@@ -28,14 +28,18 @@ double typical_step_seconds(const std::vector<StepReport>& steps) {
 
 }  // namespace
 
-nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& totals,
-                        const std::vector<StepReport>& steps) {
-  const Program& program = run.job->program();
-  const Simulation simulation = simulate(program, plan, {});
+nlohmann::json bytes_by_role_json(const Simulation& simulation) {
   nlohmann::json by_role;
   for (const auto role : kRoles) {
     by_role[std::string(role_name(role))] = simulation.peak_bytes_by_role[static_cast<std::size_t>(role)];
   }
+  return by_role;
+}
+
+nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& totals,
+                        const std::vector<StepReport>& steps) {
+  const Program& program = run.job->program();
+  const Simulation simulation = simulate(program, plan, {});
   std::vector<double> losses;
   std::vector<double> seconds;
   for (const auto& step : steps) {
@@ -57,9 +61,8 @@ nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& total
           {"peak_bytes", totals.peak_bytes},
           {"planned_peak_bytes", plan.peak_bytes},
           {"network_wide_bytes", network_wide},
-          {"unused_share", 1 - static_cast<double>(program.network_wide.largest_layer_bytes) /
-                                   static_cast<double>(network_wide)},
-          {"peak_bytes_by_role", by_role},
+          {"unused_share", unused_share(program, plan.assignment)},
+          {"peak_bytes_by_role", bytes_by_role_json(simulation)},
           {"average_bytes", simulation.average_live_bytes},
           {"resident_bytes", totals.resident_bytes},
           {"offloaded_bytes", totals.offloaded_bytes},

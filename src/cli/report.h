@@ -8,6 +8,9 @@
 
 namespace vdnn::cli {
 
+// "peak_bytes_by_role" of every report.
+nlohmann::json bytes_by_role_json(const Simulation& simulation);
+
 // What a run did. docs/json.md lists the keys, which stay.
 nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& totals,
                         const std::vector<StepReport>& steps);

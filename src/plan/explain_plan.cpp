@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "plan/live_bytes.h"
 #include "plan/liveness.h"
 #include "vdnn/bytes.h"
 #include "vdnn/explain.h"
@@ -17,7 +18,7 @@ class Explainer {
 
   PlanExplanation run() {
     PlanExplanation all;
-    const std::size_t peak = peak_step();
+    const std::size_t peak = peak_launch(plan_);
     const KernelId kernel = plan_.steps[peak].kernel;
     all.peak_kernel = kernel_text(kernel);
     all.residents = residents(peak, kernel);
@@ -30,24 +31,6 @@ class Explainer {
   [[nodiscard]] std::string kernel_text(KernelId id) const {
     const Kernel& kernel = program_.kernel(id);
     return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
-  }
-
-  [[nodiscard]] std::size_t peak_step() const {
-    std::vector<std::int64_t> change(plan_.steps.size() + 1, 0);
-    for (const auto& placement : plan_.placements) {
-      change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
-      change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
-    }
-    std::int64_t live = 0;
-    std::int64_t most = -1;
-    std::size_t worst = 0;
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      live += change[s];
-      if (plan_.steps[s].kind != StepKind::launch || live <= most) continue;
-      most = live;
-      worst = s;
-    }
-    return worst;
   }
 
   [[nodiscard]] std::vector<PeakResident> residents(std::size_t peak, KernelId kernel) const {
@@ -131,12 +114,14 @@ class Explainer {
       const Kernel& kernel = program_.kernels[k];
       if (kernel.candidates.size() < 2) continue;
       const auto& candidate = kernel.candidates[static_cast<std::size_t>(plan_.assignment[k])];
-      const auto choice = choices.find(KernelId(k));
+      const auto found = choices.find(KernelId(k));
+      const AlgorithmChoice* choice = found == choices.end() ? nullptr : found->second;
       all.push_back({.kernel = kernel_text(KernelId(k)),
                      .algorithm = candidate_text(candidate),
                      .workspace_bytes = candidate.workspace_bytes,
                      .seconds = candidate.seconds,
-                     .why = why_algorithm(k, choice == choices.end() ? nullptr : choice->second)});
+                     .stepped_down = choice != nullptr && choice->fastest != plan_.assignment[k],
+                     .why = why_algorithm(k, choice)});
     }
     return all;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/live_bytes.h"
 #include "plan/policy.h"
 #include "plan/schedule.h"
 #include "vdnn/bytes.h"
@@ -59,21 +60,7 @@ std::vector<KernelId> find_overflowing(const Plan& plan) {
 }
 
 Infeasible find_shortage(const Program& program, const Plan& plan) {
-  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
-  for (const auto& placement : plan.placements) {
-    change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
-    change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
-  }
-  std::int64_t live = 0;
-  std::int64_t most = -1;
-  std::size_t worst = 0;
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    live += change[s];
-    if (live > most && plan.steps[s].kind == StepKind::launch) {
-      most = live;
-      worst = s;
-    }
-  }
+  const std::size_t worst = peak_launch(plan);
   Infeasible result{.least_budget_bytes = plan.peak_bytes, .kernel = plan.steps[worst].kernel};
   result.overflowing = find_overflowing(plan);
   for (const auto& placement : plan.placements) {
@@ -101,18 +88,14 @@ std::vector<int> requested_assignment(const PlanProblem& problem) {
 
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions) {
   const Program& program = problem.program;
-  const Schedule schedule = make_schedule(program, problem.uses, decisions, requested_assignment(problem));
-  std::vector<std::int64_t> change(schedule.steps.size() + 1, 0);
-  for (const auto& placement : schedule.placements) {
-    if (!placement.buffer.valid()) continue;
-    change[static_cast<std::size_t>(placement.steps.begin)] += placement.bytes;
-    change[static_cast<std::size_t>(placement.steps.end)] -= placement.bytes;
-  }
+  // Any assignment will do: its workspaces are left out.
+  Schedule schedule =
+      make_schedule(program, problem.uses, decisions, std::vector<int>(program.kernels.size(), 0));
+  std::erase_if(schedule.placements, [](const Placement& placement) { return !placement.buffer.valid(); });
+  const std::vector<std::int64_t> live = live_bytes_by_step(schedule.placements, schedule.steps.size());
   std::vector<std::int64_t> occupied(program.kernels.size());
-  std::int64_t live = 0;
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    live += change[s];
-    if (schedule.steps[s].kind == StepKind::launch) occupied[schedule.steps[s].kernel.index()] = live;
+    if (schedule.steps[s].kind == StepKind::launch) occupied[schedule.steps[s].kernel.index()] = live[s];
   }
   return occupied;
 }
@@ -121,8 +104,7 @@ PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions
                           const std::vector<int>& assignment) {
   const Program& program = problem.program;
   const Policy& policy = find_policy(problem.request.policy);
-  Plan plan{.program_fingerprint = fingerprint(program),
-            .policy = std::string(policy.name),
+  Plan plan{.policy = std::string(policy.name),
             .algorithms = policy.chooses_algorithms ? Algorithms::mixed : problem.request.algorithms,
             .budget_bytes = problem.request.budget_bytes,
             .assignment = assignment};
@@ -133,7 +115,6 @@ PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions
   plan.peak_bytes = place(program, plan.placements, static_cast<std::int64_t>(plan.steps.size()));
   if (policy.unlimited) plan.budget_bytes = plan.peak_bytes;
   if (plan.peak_bytes > plan.budget_bytes) return {.infeasible = find_shortage(program, plan)};
-  order_accesses(program, plan.steps, plan.placements);
   return {.plan = std::move(plan)};
 }
 
@@ -144,7 +125,13 @@ PlanResult make_plan(const Program& program, const PlanRequest& request) {
                                  request.assignment->size(), program.kernels.size()));
   }
   const Uses uses = find_uses(program);
-  return policy.plan({program, request, uses});
+  PlanResult result = policy.plan({program, request, uses});
+  // Once, for the plan that is taken, however many a policy tries.
+  if (result.plan) {
+    result.plan->program_fingerprint = fingerprint(program);
+    order_accesses(program, result.plan->steps, result.plan->placements);
+  }
+  return result;
 }
 
 std::string explain(const Program& program, const Infeasible& infeasible, std::int64_t budget_bytes) {

@@ -37,7 +37,8 @@ struct PlanProblem {
   const Uses& uses;
 };
 
-// The plan that follows from decisions and an assignment, or why the budget cannot hold it.
+// The plan that follows from decisions and an assignment, or why the budget cannot hold it. make_plan adds
+// the waits to the one that its policy returns.
 PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions,
                           const std::vector<int>& assignment);
 

@@ -92,14 +92,13 @@ class Clock {
 
   // To the next end of a step; false where nothing runs.
   bool advance() {
+    const std::array<double, 3> speeds = {speed(0), speed(1), speed(2)};
     double until_next = -1;
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      const double needs = streams_[i].left / speed(i);
+      const double needs = streams_[i].left / speeds[i];
       if (streams_[i].busy && (until_next < 0 || needs < until_next)) until_next = needs;
     }
     if (until_next < 0) return false;
-    std::array<double, 3> speeds{};
-    for (std::size_t i = 0; i < streams_.size(); ++i) speeds[i] = speed(i);
     now_ += until_next;
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       Stream& stream = streams_[i];

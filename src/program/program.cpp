@@ -4,7 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <set>
+
+#include "program/kernel_layout.h"
 
 namespace vdnn {
 namespace {
@@ -46,12 +47,7 @@ std::uint64_t fingerprint(const Program& program) {
 }
 
 std::int64_t working_set_bytes(const Program& program, const Kernel& kernel, const Candidate& candidate) {
-  std::set<BufferId> buffers;
-  for (const auto& view : kernel.reads) buffers.insert(view.buffer);
-  for (const auto& view : kernel.writes) buffers.insert(view.buffer);
-  std::int64_t bytes = candidate.workspace_bytes;
-  for (const auto buffer : buffers) bytes += program.buffer(buffer).placed_bytes();
-  return bytes;
+  return lay_out_alone(program, kernel, candidate).bytes;
 }
 
 std::int64_t largest_workspace_bytes(const Program& program, const std::vector<int>& assignment) {
@@ -65,6 +61,11 @@ std::int64_t largest_workspace_bytes(const Program& program, const std::vector<i
 
 std::int64_t network_wide_bytes(const Program& program, const std::vector<int>& assignment) {
   return program.network_wide.total_bytes() + largest_workspace_bytes(program, assignment);
+}
+
+double unused_share(const Program& program, const std::vector<int>& assignment) {
+  return 1 - static_cast<double>(program.network_wide.largest_layer_bytes) /
+                 static_cast<double>(network_wide_bytes(program, assignment));
 }
 
 }  // namespace vdnn

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
+#include "program/kernel_layout.h"
 #include "run/machine_file.h"
 #include "vdnn/bytes.h"
 
@@ -58,17 +58,10 @@ class LinkProbe {
       kernel_ = KernelId(k);
     }
     if (longest < 0) return;
-    std::map<BufferId, std::int64_t> places;
     const Kernel& kernel = program.kernel(kernel_);
-    for (const auto* views : {&kernel.reads, &kernel.writes}) {
-      for (const auto& view : *views) {
-        const auto [place, fresh] = places.try_emplace(view.buffer, kernel_bytes_);
-        if (fresh) kernel_bytes_ += round_up(program.buffer(view.buffer).placed_bytes(), 4096);
-        offsets_.push_back(place->second + view.offset_bytes);
-      }
-    }
-    if (kernel.candidates[0].workspace_bytes > 0) offsets_.push_back(kernel_bytes_);
-    kernel_bytes_ = round_up(kernel_bytes_ + kernel.candidates[0].workspace_bytes, 4096);
+    KernelLayout layout = lay_out_alone(program, kernel, kernel.candidates[0]);
+    offsets_ = std::move(layout.offsets_bytes);
+    kernel_bytes_ = round_up(layout.bytes, 4096);
   }
 
   // Offloads go round in the lower half of the tier, prefetches in the upper: they may run at the same time.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cpu_count.h"
+#include "plan/policy.h"
 #include "run/cost_cache.h"
 #include "run/link_probe.h"
 #include "vdnn/bytes.h"
@@ -64,11 +65,7 @@ class Job::Impl {
 
   static bool needs_times(const PlanRequest& request) {
     if (request.assignment) return false;
-    const auto known = policies();
-    const bool chooses = std::any_of(known.begin(), known.end(), [&](const auto& policy) {
-      return policy.chooses_algorithms && policy.name == request.policy;
-    });
-    return chooses || request.algorithms == Algorithms::performance;
+    return request.algorithms == Algorithms::performance || find_policy(request.policy).chooses_algorithms;
   }
 
   // Whatever the budget: the same times under each, so that the least budget that is stated is one that

@@ -148,6 +148,16 @@ TEST(VdnnDyn, WithAGivenAssignmentOnlyTheMovementsDiffer) {
                    .plan.has_value());
 }
 
+// The algorithms of its own plans may be asked for again: they do not matter to it.
+TEST(VdnnDyn, TakesTheAlgorithmsOfItsPlans) {
+  const Program program = with_workspace(2'000'000);
+  const std::int64_t budget = dyn(program, 0).infeasible.value().least_budget_bytes + 1'000'000;
+  const Plan plan = dyn(program, budget).plan.value();
+  ASSERT_EQ(plan.algorithms, Algorithms::mixed);
+  const PlanRequest again{.policy = "vdnn-dyn", .algorithms = plan.algorithms, .budget_bytes = budget};
+  EXPECT_EQ(make_plan(program, again).plan, plan);
+}
+
 TEST(VdnnDyn, SaysWhyEachLayerHasItsAlgorithm) {
   const Program program = with_workspace(std::int64_t{1} << 40);
   const std::int64_t budget = planned(program, "vdnn-all").peak_bytes * 2;

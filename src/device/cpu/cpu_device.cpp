@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <map>
 
 #include "base/cpu_count.h"
 #include "base/free_memory.h"
 #include "device/cpu/index_map.h"
 #include "device/cpu/lowering.h"
 #include "device/host/context.h"
+#include "program/kernel_layout.h"
 #include "vdnn/bytes.h"
 
 namespace vdnn {
@@ -127,25 +127,14 @@ class CpuTimer : public KernelTimer {
 
   double seconds(KernelId id, int candidate) override {
     const Kernel& kernel = executable_.program().kernel(id);
-    std::map<BufferId, std::int64_t> offsets;
-    std::int64_t end = 0;
-    std::vector<std::int64_t> arguments;
-    for (const auto* list : {&kernel.reads, &kernel.writes}) {
-      for (const auto& view : *list) {
-        const auto [at, fresh] = offsets.try_emplace(view.buffer, end);
-        if (fresh) end += executable_.program().buffer(view.buffer).placed_bytes();
-        arguments.push_back(at->second + view.offset_bytes);
-      }
-    }
-    const std::int64_t workspace = kernel.candidates[static_cast<std::size_t>(candidate)].workspace_bytes;
-    if (workspace > 0) arguments.push_back(end);
-    end += workspace;
-    if (!arena_ || end > arena_bytes_) {
+    const KernelLayout layout =
+        lay_out_alone(executable_.program(), kernel, kernel.candidates[static_cast<std::size_t>(candidate)]);
+    if (!arena_ || layout.bytes > arena_bytes_) {
       arena_.reset();
-      arena_.emplace(end, end);
-      arena_bytes_ = end;
+      arena_.emplace(layout.bytes, layout.bytes);
+      arena_bytes_ = layout.bytes;
     }
-    return best_of_runs(id, candidate, arguments);
+    return best_of_runs(id, candidate, layout.offsets_bytes);
   }
 
  private:
