@@ -8,7 +8,7 @@ export RC_PARAMS ?= seed=1
 FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SOURCES = git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh'
 
-.PHONY: help setup build demo test asan tsan check check-order check-format check-tidy format bench clean
+.PHONY: help setup setup-tests build demo test asan tsan check check-order check-format check-tidy format bench clean
 
 help:
 	@echo 'make build    the vdnn program and library, build/release/vdnn'
@@ -24,6 +24,9 @@ help:
 setup:
 	@scripts/setup
 
+setup-tests:
+	@scripts/setup --tests
+
 build: setup
 	cmake --preset release
 	cmake --build --preset release --parallel $(JOBS)
@@ -31,17 +34,17 @@ build: setup
 demo: build
 	scripts/demo
 
-test: setup
+test: setup-tests
 	cmake --preset dev
 	cmake --build --preset dev --parallel $(JOBS)
 	ctest --preset dev $(CTEST_FLAGS)
 
-asan: setup
+asan: setup-tests
 	cmake --preset asan
 	cmake --build --preset asan --parallel $(JOBS)
 	ctest --preset asan $(CTEST_FLAGS)
 
-tsan: setup
+tsan: setup-tests
 	cmake --preset tsan
 	cmake --build --preset tsan --parallel $(JOBS) --target thread_tests
 	$(FIXED_LAYOUT) ctest --preset tsan $(CTEST_FLAGS)

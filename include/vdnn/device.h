@@ -33,6 +33,8 @@ struct StreamTimes {
   double prefetch_seconds = 0;
 };
 
+inline constexpr const char* kPoisonSpan = "(poison)";
+
 // What a stream did, when; for traces. Seconds since the context was opened.
 struct StreamSpan {
   StreamKind stream = StreamKind::compute;

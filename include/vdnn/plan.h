@@ -115,13 +115,18 @@ std::vector<PolicyInfo> policies();
 // 3 % of it, which measurements cannot tell apart, the one with the least workspace.
 std::vector<int> assign_candidates(const Program& program, Algorithms algorithms);
 
-// docs/plan_format.md. read throws ModelError for anything that is not a plan.
+// docs/plan_format.md. read throws ModelError for anything that is not a plan, or would not be the same when written
+// again (P8).
 std::string to_json(const Plan& plan);
 Plan read_plan(std::string_view json);
 
 // Checks a plan against its program by code that shares nothing with the planner. Each violation
 // begins with the rule's name, "P1: ...". Empty: the plan is sound.
 std::vector<std::string> verify_plan(const Program& program, const Plan& plan);
+
+// For plans that come from files, by a sound one's policy: "P7: ..." where that policy makes another plan from the same
+// request. Empty for policies that this vdnn does not know, under whose names people make plans of their own.
+std::vector<std::string> verify_origin(const Program& program, const Plan& plan);
 
 // The plan on a virtual clock.
 struct Simulation {
@@ -132,6 +137,10 @@ struct Simulation {
   std::int64_t peak_bytes = 0;    // highest address in use plus one (P4)
   double average_live_bytes = 0;  // weighted by time
   std::int64_t peak_live_bytes = 0;
+  // The same of feature-extraction layers alone, which is what vDNN manages (paper, section 3.1): their maps,
+  // gradient maps, weights, weight gradients and workspace.
+  double managed_average_bytes = 0;
+  std::int64_t managed_peak_bytes = 0;
   std::array<std::int64_t, kRoleCount> peak_bytes_by_role{};  // of the live bytes at their peak
   std::int64_t offloaded_bytes = 0;
   std::int64_t prefetched_bytes = 0;

@@ -12,6 +12,7 @@
 #include "vdnn/device.h"
 #include "vdnn/graph.h"
 #include "vdnn/plan.h"
+#include "vdnn/timeline.h"
 
 namespace vdnn {
 
@@ -40,6 +41,8 @@ class Job {
   [[nodiscard]] DeviceDescription device() const;
   [[nodiscard]] Executable& executable();
   [[nodiscard]] int threads() const;
+  // True on a device that is only described: its kernels have their times, and nothing runs.
+  [[nodiscard]] bool is_described() const;
 
   // Plans and verifies. Measures kernels first where the algorithms are chosen by speed and their times are
   // not known. Throws BudgetError where the budget cannot hold, UsageError for unknown policies.
@@ -52,6 +55,13 @@ class Job {
   // Times every kernel, as predicting a step needs it; where the times are known this is quick. Planning by
   // itself times only kernels that have a choice.
   void measure_all_kernels();
+
+  // The program with its kernels' seconds as they were inside training steps, where an earlier run kept them: for
+  // predictions. Algorithms are chosen by program()'s.
+  [[nodiscard]] Program program_in_steps() const;
+
+  // Keeps the kernels' times of whole training steps under a plan, for later predictions.
+  void keep_step_times(const Plan& plan, const std::vector<StepTimes>& steps);
 
   // How fast the device copies to disk, and what that costs its kernels; kept per machine and disk, measured
   // in two seconds where it is not known. Throws StorageError where the directory cannot be used.
@@ -78,6 +88,12 @@ struct StepReport {
   std::int64_t step = 0;  // from 0
   double loss = 0;
   double seconds = 0;
+};
+
+// When each step of the plan ran in the last training step, in nanoseconds from its begin.
+struct MeasuredStep {
+  double begin_seconds = 0;  // from when the session was opened
+  StepTimes times;
 };
 
 struct RunTotals {
@@ -110,6 +126,7 @@ class Session {
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] RunTotals totals() const;
+  [[nodiscard]] const MeasuredStep& last_step() const;
   [[nodiscard]] std::int64_t steps_per_epoch() const;
 
   // Calls `visit` with each weight in pieces, in a fixed order, between steps.

@@ -10,6 +10,9 @@ void add_train(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_study(CLI::App& app);
+void add_html_report(CLI::App& app);
 void add_lists(CLI::App& app);
 
 enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2, kDoesNotFit = 3 };

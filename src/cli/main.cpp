@@ -41,6 +41,9 @@ int run(int argc, char** argv) {
   add_verify(app);
   add_bench(app);
   add_plan(app);
+  add_profile(app);
+  add_study(app);
+  add_html_report(app);
   add_lists(app);
   try {
     refuse_unknown_command(app, argc, argv);

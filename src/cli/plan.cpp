@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "cli/alternatives.h"
 #include "cli/commands.h"
 #include "cli/largest_batch.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "cli/step_json.h"
+#include "cli/trace.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/explain.h"
@@ -21,11 +24,13 @@ constexpr std::size_t kTripsShown = 12;
 
 struct PlanOptions : NetworkOptions {
   std::string output;
+  std::string trace;
   bool largest_batch = false;
   bool all = false;
 };
 
 struct Answer {
+  Program program;  // with the times that predictions use
   Plan plan;
   Simulation simulation;
   PlanExplanation explanation;
@@ -33,6 +38,7 @@ struct Answer {
   std::int64_t least_budget_bytes = 0;
   std::int64_t network_wide_bytes = 0;
   double unused_share = 0;
+  nlohmann::json alternatives;
 };
 
 // What the policy would take if it were asked to fit in nothing.
@@ -57,11 +63,11 @@ Links links_of(Job& job) {
 }
 
 Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
-  const Program& program = job.program();
   Answer result;
   result.plan = plan_job(job, options, budget_bytes);
   job.measure_all_kernels();
   const Links links = links_of(job);
+  const Program& program = result.program = job.program_in_steps();
   result.simulation = simulate(program, result.plan, links);
   result.explanation = explain_plan(program, result.plan, result.simulation);
   result.least_budget_bytes = least_budget(job, options);
@@ -69,6 +75,9 @@ Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
   result.oracle_seconds = simulate(program, oracle, links).step_seconds;
   result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
   result.unused_share = unused_share(program, result.plan.assignment);
+  result.alternatives = alternatives_json(
+      job.program(), program,
+      {.budget_bytes = budget_bytes, .oracle_seconds = result.oracle_seconds, .links = links});
   return result;
 }
 
@@ -156,15 +165,19 @@ void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, 
   print_peak(out, a, all);
 }
 
+// Of the plan's kernels, one after the other with no copies beside them.
+double kernel_seconds_alone(const Program& program, const Plan& plan) {
+  double seconds = 0;
+  for (std::size_t k = 0; k < program.kernels.size(); ++k)
+    seconds += program.kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
+  return seconds;
+}
+
 nlohmann::json interval_json(const Interval& nanoseconds) {
   return {1e-9 * static_cast<double>(nanoseconds.begin), 1e-9 * static_cast<double>(nanoseconds.end)};
 }
 
 nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer& a) {
-  nlohmann::json residents = nlohmann::json::array();
-  for (const auto& one : a.explanation.residents)
-    residents.push_back(
-        {{"name", one.name}, {"role", role_name(one.role)}, {"bytes", one.bytes}, {"why", one.why}});
   nlohmann::json trips = nlohmann::json::array();
   for (const auto& trip : a.explanation.trips) {
     trips.push_back({{"buffer", trip.buffer},
@@ -185,7 +198,7 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
   nlohmann::json passes = nlohmann::json::array();
   for (const auto& pass : a.plan.passes)
     passes.push_back({{"name", pass.name}, {"peak_bytes", pass.peak_bytes}, {"fits", pass.fits}});
-  return {{"model", job.program().name},
+  nlohmann::json report = {{"model", job.program().name},
           {"batch", graph.batch()},
           {"device", job.device().name},
           {"policy", a.plan.policy},
@@ -201,6 +214,7 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
           {"peak_bytes_by_role", bytes_by_role_json(a.simulation)},
           {"predicted_seconds", a.simulation.step_seconds},
           {"oracle_seconds", a.oracle_seconds},
+          {"alone_seconds", kernel_seconds_alone(a.program, a.plan)},
           {"slowdown", a.oracle_seconds > 0 ? a.simulation.step_seconds / a.oracle_seconds : 0},
           {"stall_seconds", a.simulation.stall_seconds},
           {"hidden_copy_share", a.simulation.hidden_copy_share()},
@@ -209,16 +223,19 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
           {"passes", passes},
           {"algorithms", algorithms},
           {"trips", trips},
-          {"peak_kernel", a.explanation.peak_kernel},
-          {"peak_residents", residents}};
+          {"policies", a.alternatives}};
+  report.update(peak_json(a.program, a.plan, a.simulation));
+  report.update(step_json(a.program, a.plan, a.simulation.step_nanoseconds));
+  return report;
 }
 
 void plan(const PlanOptions& options) {
   check_writable(options.json);
   check_writable(options.output);
+  check_writable(options.trace);
   if (options.largest_batch) {
-    if (!options.output.empty())
-      throw UsageError("--largest-batch makes no plan to write; leave out --output");
+    if (!options.output.empty() || !options.trace.empty())
+      throw UsageError("--largest-batch makes no plan to write; leave out --output and --trace");
     return largest_batches(options);
   }
   std::optional<std::int64_t> budget;
@@ -228,6 +245,10 @@ void plan(const PlanOptions& options) {
   const Answer found = answer(*job, options, budget.value_or(job->default_budget_bytes()));
   print_text(options.json == "-" ? stderr : stdout, *job, graph, found, options.all);
   write_json(plan_report_json(*job, graph, found), options.json);
+  if (!options.trace.empty()) {
+    write_trace(options.trace, found.program, found.plan, {{.times = found.simulation.step_nanoseconds}});
+    say("predicted step written to {}; open it in ui.perfetto.dev or chrome://tracing\n", options.trace);
+  }
   if (!options.output.empty()) {
     write_whole_file(options.output, to_json(found.plan) + '\n');
     say("plan written to {}\n", options.output);
@@ -245,6 +266,8 @@ void add_plan(CLI::App& app) {
   options->add_to(*command);
   options->add_policy_to(*command);
   command->add_option("-o,--output", options->output, "Write the plan, for `vdnn train --plan`")
+      ->check(not_empty());
+  command->add_option("--trace", options->trace, "Write the predicted step as trace events, for Perfetto")
       ->check(not_empty());
   command->add_flag("--largest-batch", options->largest_batch,
                     "Find the largest batch that fits, for each policy");

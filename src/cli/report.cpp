@@ -100,11 +100,13 @@ std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
 
 void write_json(const nlohmann::json& content, const std::string& path) {
   if (path.empty()) return;
+  // A layer's name may be any bytes.
+  const std::string text = content.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (path == "-") {
-    tell(stdout, "{}\n", content.dump(1));
+    tell(stdout, "{}\n", text);
     return;
   }
-  write_whole_file(path, content.dump(1) + '\n');
+  write_whole_file(path, text + '\n');
 }
 
 }  // namespace vdnn::cli

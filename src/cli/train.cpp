@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include "cli/alternatives.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "cli/step_json.h"
+#include "cli/trace.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/whole_file.h"
@@ -15,18 +18,26 @@ namespace {
 struct TrainOptions : RunOptions {
   std::string save;
   std::string plan;
+  std::string trace;
 };
 
-// A plan of `vdnn plan -o`; the session checks it.
-Plan read_plan_file(const TrainOptions& options) {
+constexpr std::size_t kStepsTraced = 16;  // the last ones
+
+// A plan of `vdnn plan -o`; whether it is sound, the session checks.
+Plan read_plan_file(const TrainOptions& options, const Program& program) {
   if (!options.policy.empty() || !options.algorithms.empty() || !options.memory.empty()) {
     throw UsageError(
         "--plan says policy, algorithms and memory itself; leave out --policy, --algorithms and --memory");
   }
   try {
-    return read_plan(read_whole_file(options.plan));
+    Plan plan = read_plan(read_whole_file(options.plan));
+    if (!verify_plan(program, plan).empty()) return plan;
+    for (const auto& violation : verify_origin(program, plan)) throw UsageError(violation);
+    return plan;
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", options.plan, error.what()));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", options.plan, error.what()));
   }
 }
 
@@ -37,11 +48,14 @@ void describe(const Run& run, const Plan& plan) {
       format_bytes(plan.budget_bytes));
 }
 
-std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count) {
+std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count,
+                                    std::vector<MeasuredStep>& traced) {
   std::vector<StepReport> reports;
   Progress progress("step");
   while (static_cast<std::int64_t>(reports.size()) < count && !interrupted()) {
     reports.push_back(session.step());
+    if (traced.size() == kStepsTraced) traced.erase(traced.begin());
+    traced.push_back(session.last_step());
     const auto done = static_cast<std::int64_t>(reports.size());
     progress.show(
         done, count,
@@ -55,12 +69,14 @@ std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64
 void train(const TrainOptions& options) {
   watch_for_interrupts();
   check_replaceable(options.save);
+  check_writable(options.trace);
   Run run = open_run(options);
-  Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes) : read_plan_file(options);
+  Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes) : read_plan_file(options, run.job->program());
   Session session(*run.job, std::move(plan), run.data, session_options(options));
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
-  const auto reports = train_steps(run, session, count);
+  std::vector<MeasuredStep> traced;
+  const auto reports = train_steps(run, session, count, traced);
   const RunTotals totals = session.totals();
   const bool stopped = static_cast<std::int64_t>(reports.size()) < count;
   if (stopped) say("interrupted: {} of {} steps done, all of them whole\n", reports.size(), count);
@@ -70,7 +86,16 @@ void train(const TrainOptions& options) {
     session.save(options.save);
     say("weights saved to {}\n", options.save);
   }
+  const Program& program = run.job->program();
+  if (!options.trace.empty()) {
+    write_trace(options.trace, program, session.plan(), traced);
+    say("the last {} steps written to {}; open it in ui.perfetto.dev or chrome://tracing\n", traced.size(), options.trace);
+  }
   auto json = run_json(run, session.plan(), totals, reports);
+  json["policies"] = alternatives_json(
+      program, program, {.budget_bytes = session.plan().budget_bytes, .assignment = session.plan().assignment});
+  json.update(peak_json(program, session.plan(), simulate(program, session.plan(), {})));
+  if (!traced.empty()) json.update(step_json(program, session.plan(), traced.back().times));
   json["interrupted"] = stopped;
   json["weights_digest"] = session.weights_digest();
   write_json(json, options.json);
@@ -86,6 +111,8 @@ void add_train(CLI::App& app) {
   options->add_to(*command);
   options->add_policy_to(*command);
   command->add_option("--plan", options->plan, "Run this plan of `vdnn plan -o` instead of making one")
+      ->check(not_empty());
+  command->add_option("--trace", options->trace, "Write the last 16 steps as trace events, for Perfetto")
       ->check(not_empty());
   command->add_option("--save", options->save, "Write the weights as safetensors when done")
       ->check(not_empty());

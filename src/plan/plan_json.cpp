@@ -140,7 +140,13 @@ std::string to_json(const Plan& plan) {
 
 Plan read_plan(std::string_view text) {
   try {
-    return read(json::parse(text));
+    const json given = json::parse(text);
+    Plan plan = read(given);
+    if (const json written = json::parse(to_json(plan)); written != given) {
+      throw ModelError(fmt::format("plan: P8: written back it would not be the same: {}",
+                                   json::diff(given, written).at(0).at("path").get<std::string>()));
+    }
+    return plan;
   } catch (const json::exception& error) {
     throw ModelError(fmt::format("plan: {}", error.what()));
   }

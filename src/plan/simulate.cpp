@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "vdnn/plan.h"
+#include "vdnn/timeline.h"
 
 namespace vdnn {
 namespace {
@@ -161,34 +161,48 @@ void find_peaks(const Program& program, const Plan& plan, Simulation& result) {
   }
 }
 
-// A stay takes memory from the start of its first step to the end of its last launch, or of its offload where
-// that ends later. Where kernels were not measured, every step takes the same time.
-double average_live_bytes(const Plan& plan, const Simulation& simulation) {
-  std::vector<Interval> times = simulation.step_nanoseconds;
-  std::int64_t end = nanoseconds(simulation.step_seconds);
-  if (end == 0) {
-    end = std::ssize(plan.steps);
-    for (std::int64_t s = 0; s < end; ++s) times[static_cast<std::size_t>(s)] = {s, s + 1};
+// Where kernels were not measured, every step takes the same time.
+StepTimes times_of(const Plan& plan, const Simulation& simulation) {
+  if (simulation.step_seconds > 0) return simulation.step_nanoseconds;
+  StepTimes times;
+  for (std::int64_t s = 0; s < std::ssize(plan.steps); ++s) times.push_back({s, s + 1});
+  return times;
+}
+
+// What the paper's policies manage: the buffers of feature-extraction layers; not the staged next batch, nor
+// optimizer state, which the paper does not count.
+bool is_managed(const Program& program, const Plan& plan, const Placement& placement) {
+  LayerId layer;
+  if (placement.buffer.valid()) {
+    const Buffer& buffer = program.buffer(placement.buffer);
+    if (buffer.role == Role::optimizer_state || (buffer.role == Role::input && buffer.persistent)) return false;
+    layer = buffer.made_by;
+  } else {
+    layer = program.kernel(plan.steps[static_cast<std::size_t>(placement.steps.begin)].kernel).layer;
   }
-  std::vector<std::int64_t> launched_until(plan.steps.size() + 1, 0);  // by all launches before a step
-  std::map<BufferId, std::vector<std::size_t>> offloads;
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const PlanStep& step = plan.steps[s];
-    launched_until[s + 1] = step.kind == StepKind::launch ? times[s].end : launched_until[s];
-    if (step.kind == StepKind::offload) offloads[step.buffer].push_back(s);
+  return layer.valid() && program.layers[layer.index()].layer_class == LayerClass::feature_extraction;
+}
+
+void find_averages(const Program& program, const Plan& plan, Simulation& result) {
+  const StepTimes times = times_of(plan, result);
+  const std::vector<Interval> stays = placement_nanoseconds(plan, times);
+  std::int64_t end = 1;
+  for (const auto& step : times) end = std::max(end, step.end);
+  std::map<std::int64_t, std::int64_t> managed;  // changes of live bytes, by time
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    const Placement& placement = plan.placements[i];
+    const double share = static_cast<double>(stays[i].length()) / static_cast<double>(end);
+    result.average_live_bytes += share * static_cast<double>(placement.bytes);
+    if (!is_managed(program, plan, placement)) continue;
+    result.managed_average_bytes += share * static_cast<double>(placement.bytes);
+    managed[stays[i].begin] += placement.bytes;
+    managed[stays[i].end] -= placement.bytes;
   }
-  double weighted = 0;
-  for (const auto& placement : plan.placements) {
-    const Interval& stay = placement.steps;
-    const std::int64_t begin = stay.begin == 0 ? 0 : times[static_cast<std::size_t>(stay.begin)].begin;
-    std::int64_t release =
-        stay.end == std::ssize(plan.steps) ? end : launched_until[static_cast<std::size_t>(stay.end)];
-    for (const auto offload : offloads[placement.buffer]) {
-      if (stay.contains(static_cast<std::int64_t>(offload))) release = std::max(release, times[offload].end);
-    }
-    weighted += static_cast<double>(placement.bytes) * static_cast<double>(release - begin);
+  std::int64_t live = 0;
+  for (const auto& [at, change] : managed) {
+    live += change;
+    result.managed_peak_bytes = std::max(result.managed_peak_bytes, live);
   }
-  return weighted / static_cast<double>(std::max<std::int64_t>(1, end));
 }
 
 }  // namespace
@@ -197,7 +211,7 @@ Simulation simulate(const Program& program, const Plan& plan, const Links& links
   Simulation result;
   Clock(program, plan, links, result).run();
   find_peaks(program, plan, result);
-  result.average_live_bytes = average_live_bytes(plan, result);
+  find_averages(program, plan, result);
   return result;
 }
 

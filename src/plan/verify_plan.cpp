@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "vdnn/plan.h"
+#include "plan/verify_claims.h"
 
 namespace vdnn {
 namespace {
@@ -26,6 +26,7 @@ class Verifier {
       find_before();
       check_data();
       check_address_reuse();
+      for (const auto& violation : verify_claims(program_, plan_)) report("{}", violation);
     }
     return std::move(violations_);
   }

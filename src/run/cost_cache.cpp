@@ -9,14 +9,9 @@
 #include "run/machine_file.h"
 
 namespace vdnn {
-namespace {
-
-// The name of a candidate's seconds.
 std::string time_key(const Kernel& kernel, const Candidate& candidate) {
   return fmt::format("{} | {}/{}", kernel.signature, candidate.algorithm, candidate.slices);
 }
-
-}  // namespace
 
 std::string default_cache_directory() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {

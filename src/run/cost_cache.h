@@ -20,6 +20,9 @@ void measure_kernels(Executable& executable, KernelsToTime which, const std::str
                      std::int64_t limit_bytes, int threads,
                      const std::function<void(std::int64_t done, std::int64_t total)>& progress);
 
+// The name of a candidate's seconds in files: kernels with the same one take the same time.
+std::string time_key(const Kernel& kernel, const Candidate& candidate);
+
 // $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn, else empty: nothing is kept.
 std::string default_cache_directory();
 

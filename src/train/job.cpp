@@ -7,6 +7,7 @@
 #include "plan/policy.h"
 #include "run/cost_cache.h"
 #include "run/link_probe.h"
+#include "run/step_times.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/session.h"
@@ -100,6 +101,9 @@ DeviceDescription Job::device() const {
 Executable& Job::executable() {
   return *impl_->executable_;
 }
+bool Job::is_described() const {
+  return impl_->executable_->described_links().has_value();
+}
 int Job::threads() const {
   return impl_->threads_;
 }
@@ -113,6 +117,16 @@ Plan Job::plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorit
 
 void Job::measure_all_kernels() {
   impl_->measure(KernelsToTime::all);
+}
+
+Program Job::program_in_steps() const {
+  if (impl_->executable_->described_links()) return program();
+  return with_step_times(program(), impl_->executable_->cost_key(impl_->threads_), impl_->options_.cache_directory);
+}
+
+void Job::keep_step_times(const Plan& plan, const std::vector<StepTimes>& steps) {
+  vdnn::keep_step_times(program(), plan, steps, impl_->executable_->cost_key(impl_->threads_),
+                        impl_->options_.cache_directory);
 }
 
 Links Job::links() {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/sample_network.h"
+#include "support/error_message.h"
 #include "vdnn/error.h"
 
 // Whatever a file holds is a plan that can be verified or a ModelError.
@@ -11,6 +12,7 @@ namespace vdnn::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -40,6 +42,13 @@ bool reads(const std::string& text) {
 TEST(PlanJson, P8IsReadBackEqual) {
   EXPECT_EQ(read_plan(sample_json()), sample().plan());
   EXPECT_EQ(to_json(read_plan(sample_json())), sample_json());
+}
+
+TEST(PlanJson, P8WhatWouldBeLostWhenWrittenBackIsRefused) {
+  json changed = json::parse(sample_json());
+  changed["comment"] = "by hand";
+  const std::string message = error_message<ModelError>([&] { read_plan(changed.dump()); });
+  EXPECT_THAT(message, AllOf(HasSubstr("P8"), HasSubstr("/comment")));
 }
 
 TEST(PlanJson, KeepsAllSixtyFourBitsOfTheFingerprint) {

@@ -99,6 +99,10 @@ TEST(PlanProperties, P7TheSameRequestGivesTheSamePlan) {
   });
 }
 
+TEST(PlanProperties, P7APlanIsOneThatItsPolicyMakes) {
+  for_each_plan([](const Case& c) { EXPECT_THAT(verify_origin(c.program, c.plan), ::testing::IsEmpty()); });
+}
+
 TEST(PlanProperties, P8APlanWrittenAndReadBackIsEqual) {
   for_each_plan([](const Case& c) { EXPECT_EQ(read_plan(to_json(c.plan)), c.plan); });
 }

@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class VerifyPlan : public ::testing::Test {
@@ -303,6 +304,35 @@ TEST_F(VerifyPlan, P10AWaitForALaterStep) {
     plan.steps[5].waits = {wait};
     EXPECT_THAT(verified(), Contains(StartsWith("P10"))) << wait;
   }
+}
+
+TEST_F(VerifyPlan, P5AMoveWhereAllFits) {
+  plan.budget_bytes = std::int64_t{1} << 40;
+  EXPECT_THAT(verified(), IsEmpty());  // vdnn-all always moves
+  plan.policy = "vdnn-dyn";
+  EXPECT_THAT(verified(), ElementsAre(AllOf(StartsWith("P5"), HasSubstr("images"))));
+  plan.budget_bytes = good.plan().budget_bytes;
+  EXPECT_THAT(verified(), IsEmpty());
+}
+
+TEST_F(VerifyPlan, P6APeakBelowAKernelsWorkingSet) {
+  std::int64_t largest = 0;
+  for (const auto& kernel : program.kernels)
+    largest = std::max(largest, working_set_bytes(program, kernel, kernel.candidates[0]));
+  plan.peak_bytes = largest - 1;
+  EXPECT_THAT(verified(), Contains(StartsWith("P6")));
+  plan.peak_bytes = largest;
+  EXPECT_THAT(verified(), Not(Contains(StartsWith("P6"))));
+}
+
+// Sound, but not what the policy makes: a wait that is not needed, or a block moved up.
+TEST_F(VerifyPlan, P7APlanThatItsPolicyDoesNotMake) {
+  EXPECT_THAT(verify_origin(program, plan), IsEmpty());
+  plan.steps.back().waits.push_back(static_cast<std::int32_t>(good.copy(StepKind::offload, "conv1")));
+  EXPECT_THAT(verified(), IsEmpty());
+  EXPECT_THAT(verify_origin(program, plan), ElementsAre(AllOf(StartsWith("P7"), HasSubstr("vdnn-all"))));
+  plan.policy = "my own";
+  EXPECT_THAT(verify_origin(program, plan), IsEmpty());
 }
 
 TEST_F(VerifyPlan, APlanForAnotherProgram) {

@@ -50,7 +50,7 @@ void HostContext::copy_in(std::int64_t arena_offset_bytes, std::int64_t bytes, T
 
 void HostContext::poison(std::int64_t arena_offset_bytes, std::int64_t bytes) {
   // All bits set is a NaN in every floating-point format.
-  streams_.enqueue(StreamKind::compute, "poison", [this, arena_offset_bytes, bytes] {
+  streams_.enqueue(StreamKind::compute, kPoisonSpan, [this, arena_offset_bytes, bytes] {
     std::memset(arena_.data() + arena_offset_bytes, 0xff, static_cast<std::size_t>(bytes));
   });
 }

@@ -80,6 +80,31 @@ MachineProfile read_profile(std::string_view text, const std::string& where) {
   }
 }
 
+std::string to_json(const MachineProfile& profile) {
+  nlohmann::ordered_json algorithms = nlohmann::ordered_json::array();
+  for (const auto& algorithm : profile.convolution_algorithms)
+    algorithms.push_back({{"family", algorithm.family}, {"efficiency", algorithm.efficiency}});
+  const Links& links = profile.links;
+  const nlohmann::ordered_json content = {{"vdnn_profile", kFormat},
+                                          {"name", profile.name},
+                                          {"summary", profile.summary},
+                                          {"sources", profile.sources},
+                                          {"memory_bytes", profile.memory_bytes},
+                                          {"flops_per_s", profile.flops_per_s},
+                                          {"memory_bytes_per_s", profile.memory_bytes_per_s},
+                                          {"memory_efficiency", profile.memory_efficiency},
+                                          {"matrix_efficiency", profile.matrix_efficiency},
+                                          {"launch_seconds", profile.launch_seconds},
+                                          {"links",
+                                           {{"offload_bytes_per_s", links.offload_bytes_per_s},
+                                            {"prefetch_bytes_per_s", links.prefetch_bytes_per_s},
+                                            {"offload_slowdown", links.offload_slowdown},
+                                            {"prefetch_slowdown", links.prefetch_slowdown},
+                                            {"duplex_share", links.duplex_share}}},
+                                          {"convolution_algorithms", algorithms}};
+  return content.dump(2) + '\n';
+}
+
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;
   for (const auto& [name, text] : builtin_profiles()) names.emplace_back(name);

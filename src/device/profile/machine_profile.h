@@ -34,6 +34,9 @@ struct MachineProfile {
 // Throws ModelError that names `where` and the field for what is no profile.
 MachineProfile read_profile(std::string_view json, const std::string& where);
 
+// The text that read_profile reads.
+std::string to_json(const MachineProfile& profile);
+
 // The profiles that come with vdnn.
 std::vector<std::string> profile_names();
 

@@ -1,0 +1,81 @@
+#include "vdnn/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace vdnn {
+
+std::vector<Interval> placement_nanoseconds(const Plan& plan, const StepTimes& times) {
+  std::int64_t end = 0;
+  std::vector<std::int64_t> launched_until(plan.steps.size() + 1, 0);  // by all launches before a step
+  std::map<BufferId, std::vector<std::size_t>> offloads;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    launched_until[s + 1] = step.kind == StepKind::launch ? times[s].end : launched_until[s];
+    if (step.kind == StepKind::offload) offloads[step.buffer].push_back(s);
+    end = std::max(end, times[s].end);
+  }
+  std::vector<Interval> all;
+  all.reserve(plan.placements.size());
+  for (const auto& placement : plan.placements) {
+    const Interval& stay = placement.steps;
+    const std::int64_t begin = stay.begin == 0 ? 0 : times[static_cast<std::size_t>(stay.begin)].begin;
+    std::int64_t release =
+        stay.end == std::ssize(plan.steps) ? end : launched_until[static_cast<std::size_t>(stay.end)];
+    for (const auto offload : offloads[placement.buffer]) {
+      if (stay.contains(static_cast<std::int64_t>(offload))) release = std::max(release, times[offload].end);
+    }
+    all.push_back({begin, std::max(begin, release)});
+  }
+  return all;
+}
+
+std::vector<MemorySample> memory_over_time(const Program& program, const Plan& plan, const StepTimes& times) {
+  std::map<std::int64_t, std::array<std::int64_t, kRoleCount>> changes;
+  changes[0];
+  const std::vector<Interval> stays = placement_nanoseconds(plan, times);
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    const Placement& placement = plan.placements[i];
+    const Role role = placement.buffer.valid() ? program.buffer(placement.buffer).role : Role::workspace;
+    changes[stays[i].begin][static_cast<std::size_t>(role)] += placement.bytes;
+    changes[stays[i].end][static_cast<std::size_t>(role)] -= placement.bytes;
+  }
+  std::vector<MemorySample> samples;
+  MemorySample now;
+  for (const auto& [at, change] : changes) {
+    now.nanoseconds = at;
+    for (std::size_t role = 0; role < kRoleCount; ++role) now.bytes[role] += change[role];
+    samples.push_back(now);
+  }
+  return samples;
+}
+
+std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times) {
+  std::vector<StreamWait> waits;
+  std::map<StepKind, std::int64_t> idle_since;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    const std::int64_t idle = idle_since[step.kind];
+    idle_since[step.kind] = times[s].end;
+    if (step.waits.empty()) continue;
+    const auto last = *std::max_element(step.waits.begin(), step.waits.end(), [&](auto a, auto b) {
+      return times[static_cast<std::size_t>(a)].end < times[static_cast<std::size_t>(b)].end;
+    });
+    const std::int64_t until = std::min(times[static_cast<std::size_t>(last)].end, times[s].begin);
+    if (until > idle) waits.push_back({{idle, until}, s, static_cast<std::size_t>(last)});
+  }
+  return waits;
+}
+
+std::string step_name(const Program& program, const PlanStep& step) {
+  if (step.kind == StepKind::launch) {
+    const Kernel& kernel = program.kernel(step.kernel);
+    return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
+  }
+  return fmt::format("{} {}", step.kind == StepKind::offload ? "offload" : "prefetch",
+                     program.buffer(step.buffer).name);
+}
+
+}  // namespace vdnn

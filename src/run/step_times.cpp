@@ -1,0 +1,72 @@
+#include "run/step_times.h"
+
+#include <algorithm>
+#include <map>
+
+#include "run/cost_cache.h"
+#include "run/machine_file.h"
+
+namespace vdnn {
+namespace {
+
+std::string file_of(const std::string& directory) {
+  return directory + "/step_times.json";
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool runs_beside_a_copy(const Plan& plan, const StepTimes& times, Interval launch) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].kind != StepKind::launch && times[s].overlaps(launch)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void keep_step_times(const Program& program, const Plan& plan, const std::vector<StepTimes>& steps,
+                     const std::string& machine, const std::string& directory) {
+  if (directory.empty()) return;
+  std::map<std::string, std::vector<double>> seconds;
+  for (const auto& times : steps) {
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      if (plan.steps[s].kind != StepKind::launch || times[s].empty() || runs_beside_a_copy(plan, times, times[s]))
+        continue;
+      const Kernel& kernel = program.kernel(plan.steps[s].kernel);
+      const auto candidate = static_cast<std::size_t>(plan.assignment[plan.steps[s].kernel.index()]);
+      seconds[time_key(kernel, kernel.candidates[candidate])].push_back(
+          1e-9 * static_cast<double>(times[s].length()));
+    }
+  }
+  MeasuredNumbers medians;
+  for (auto& [key, values] : seconds) medians[key] = median_of(std::move(values));
+  write_measured(file_of(directory), machine, medians);
+}
+
+Program with_step_times(Program program, const std::string& machine, const std::string& directory) {
+  if (directory.empty()) return program;
+  const MeasuredNumbers known = read_measured(file_of(directory), machine);
+  std::vector<double> ratios;
+  const auto for_each = [&program](auto&& visit) {
+    for (auto& kernel : program.kernels) {
+      for (auto& candidate : kernel.candidates) visit(candidate, time_key(kernel, candidate));
+    }
+  };
+  for_each([&](const Candidate& candidate, const std::string& key) {
+    if (const auto found = known.find(key); found != known.end() && candidate.seconds > 0)
+      ratios.push_back(found->second / candidate.seconds);
+  });
+  if (ratios.empty()) return program;
+  const double typical = median_of(std::move(ratios));
+  for_each([&](Candidate& candidate, const std::string& key) {
+    const auto found = known.find(key);
+    candidate.seconds = found != known.end() ? found->second : typical * candidate.seconds;
+  });
+  return program;
+}
+
+}  // namespace vdnn

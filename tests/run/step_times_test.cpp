@@ -1,0 +1,74 @@
+#include "run/step_times.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/three_kernels.h"
+#include "support/temporary_directory.h"
+
+namespace vdnn::testing {
+namespace {
+
+constexpr const char* kMachine = "machine";
+
+class StepTimesFile : public ::testing::Test {
+ protected:
+  StepTimesFile() {
+    for (std::size_t k = 0; k < program.kernels.size(); ++k) program.kernels[k].signature = "kernel" + std::to_string(k);
+    plan.assignment = {0, 1, 0};
+    plan.steps = {{.kernel = KernelId(0)}, {.kernel = KernelId(1)}, {.kernel = KernelId(2)}};
+  }
+
+  [[nodiscard]] double seconds(std::size_t kernel, std::size_t candidate = 0,
+                               const std::string& machine = kMachine) const {
+    return with_step_times(program, machine, directory.path()).kernels[kernel].candidates[candidate].seconds;
+  }
+  void keep(const std::vector<StepTimes>& steps) const {
+    keep_step_times(program, plan, steps, kMachine, directory.path());
+  }
+
+  Program program = three_kernels();
+  Plan plan;
+  TemporaryDirectory directory;
+};
+
+// Three training steps in which the kernels take different times.
+std::vector<StepTimes> three_steps() {
+  return {{{0, 2'000'000}, {2'000'000, 6'000'000}, {6'000'000, 14'000'000}},
+          {{0, 9'000'000}, {9'000'000, 13'000'000}, {13'000'000, 20'000'000}},
+          {{0, 3'000'000}, {3'000'000, 8'000'000}, {8'000'000, 9'000'000}}};
+}
+
+TEST_F(StepTimesFile, KeepsTheMedianOverTheSteps) {
+  keep(three_steps());
+  EXPECT_DOUBLE_EQ(seconds(0), 3e-3);
+  EXPECT_DOUBLE_EQ(seconds(1, 1), 4e-3);
+  EXPECT_DOUBLE_EQ(seconds(2), 7e-3);
+}
+
+TEST_F(StepTimesFile, WithoutKeptTimesNothingChanges) {
+  EXPECT_EQ(seconds(0), 1e-3);
+  keep(three_steps());
+  EXPECT_EQ(seconds(0, 0, "another machine"), 1e-3);
+}
+
+// The known ones take 3, 2 and 1.75 times as long as alone.
+TEST_F(StepTimesFile, ACandidateThatDidNotRunIsLongerByWhatIsTypical) {
+  keep(three_steps());
+  EXPECT_DOUBLE_EQ(seconds(1, 0), 2 * 9e-3);
+}
+
+TEST_F(StepTimesFile, KernelsBesideACopyDoNotCount) {
+  plan.steps.insert(plan.steps.begin() + 1, {.kind = StepKind::offload, .buffer = kMap});
+  keep({{{0, 2'000'000}, {2'500'000, 7'000'000}, {2'000'000, 6'000'000}, {7'000'000, 15'000'000}}});
+  EXPECT_DOUBLE_EQ(seconds(0), 2e-3);
+  EXPECT_DOUBLE_EQ(seconds(2), 8e-3);
+  EXPECT_DOUBLE_EQ(seconds(1, 1), 2 * 2e-3);  // as is typical, not the 4 ms beside the copy
+}
+
+TEST_F(StepTimesFile, WithoutADirectoryNothingIsKept) {
+  keep_step_times(program, plan, three_steps(), kMachine, "");
+  EXPECT_EQ(with_step_times(program, kMachine, "").kernels[0].candidates[0].seconds, 1e-3);
+}
+
+}  // namespace
+}  // namespace vdnn::testing
