@@ -83,6 +83,12 @@ class DeviceContext {
   virtual void read_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
                            std::span<float> values) = 0;
 
+  // The same for a copy of the buffer's bytes in host memory, on its way to or from a tier.
+  virtual void write_values(BufferId buffer, std::span<std::byte> bytes, std::int64_t first,
+                            std::span<const float> values) const = 0;
+  virtual void read_values(BufferId buffer, std::span<const std::byte> bytes, std::int64_t first,
+                           std::span<float> values) const = 0;
+
   // The highest address of the arena that was ever touched plus one, from the mapping itself.
   [[nodiscard]] virtual std::int64_t measured_peak_bytes() const = 0;
   [[nodiscard]] virtual StreamTimes times() const = 0;

@@ -35,9 +35,14 @@ class Executor {
   // Waits for the step; throws its first error once everything is idle.
   void end_step();
 
-  // Where a buffer lies when a step is over; persistent ones lie there before the first, too.
-  // Throws UsageError for a buffer that the plan has released by then.
-  [[nodiscard]] std::int64_t offset_between_steps(BufferId buffer) const;
+  // Where a buffer lies when a step is over; persistent ones lie there before the first, too: in the arena
+  // or, where the plan has it away, in the tier. Throws UsageError for a buffer that the plan has released by
+  // then.
+  struct Place {
+    bool in_tier = false;
+    std::int64_t offset_bytes = 0;
+  };
+  [[nodiscard]] Place place_between_steps(BufferId buffer) const;
 
   // Highest address that was passed to the device, plus one (P4).
   [[nodiscard]] std::int64_t executed_peak_bytes() const;

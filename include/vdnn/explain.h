@@ -21,8 +21,8 @@ struct Trip {
   std::int64_t bytes = 0;
   Interval offload_nanoseconds;
   Interval prefetch_nanoseconds;
-  std::string leaves_with;  // the kernel that runs while it leaves
-  std::string needed_by;    // the kernel that waits for its return
+  std::string leaves_with;  // the kernel that runs while it leaves; empty where it is dropped without a copy
+  std::string needed_by;    // the kernel that waits for its return, or "the next step"
 };
 
 struct ExplainedAlgorithm {

@@ -87,6 +87,7 @@ struct PlanRequest {
   std::int64_t budget_bytes = 0;
   // Fixes the kernels instead of `algorithms`, as `verify` and resuming need it.
   std::optional<std::vector<int>> assignment;
+  Links links{};  // how fast copies are assumed to be, for policies that weigh them
 };
 
 struct PlanResult {
@@ -108,6 +109,7 @@ struct PolicyInfo {
   bool unlimited = false;             // its plans take what they need, whatever the budget
   bool chooses_algorithms = false;    // the request's algorithms do not matter to it
   bool still_where_all_fits = false;  // P5: with enough memory it moves nothing and runs the fastest kernels
+  bool weighs_times = false;          // its plans hang on measured times: of every kernel, and of copies
 };
 std::vector<PolicyInfo> policies();
 
@@ -115,8 +117,8 @@ std::vector<PolicyInfo> policies();
 // 3 % of it, which measurements cannot tell apart, the one with the least workspace.
 std::vector<int> assign_candidates(const Program& program, Algorithms algorithms);
 
-// docs/plan_format.md. read throws ModelError for anything that is not a plan, or would not be the same when written
-// again (P8).
+// docs/plan_format.md. read throws ModelError for anything that is not a plan, or would not be the same when
+// written again (P8).
 std::string to_json(const Plan& plan);
 Plan read_plan(std::string_view json);
 
@@ -124,8 +126,9 @@ Plan read_plan(std::string_view json);
 // begins with the rule's name, "P1: ...". Empty: the plan is sound.
 std::vector<std::string> verify_plan(const Program& program, const Plan& plan);
 
-// For plans that come from files, by a sound one's policy: "P7: ..." where that policy makes another plan from the same
-// request. Empty for policies that this vdnn does not know, under whose names people make plans of their own.
+// For plans that come from files, by a sound one's policy: "P7: ..." where that policy makes another plan
+// from the same request. Empty for policies that this vdnn does not know, under whose names people make plans
+// of their own.
 std::vector<std::string> verify_origin(const Program& program, const Plan& plan);
 
 // The plan on a virtual clock.

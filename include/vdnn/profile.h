@@ -13,7 +13,8 @@ struct ProfileRequest {
   int threads = 0;
   std::string cache_directory;
   std::string spill_directory;  // on the disk whose copies are measured
-  // What is measured: convolutions, matrix products and kernels bound by memory. Empty: three networks of the zoo.
+  // What is measured: convolutions, matrix products and kernels bound by memory. Empty: three networks of the
+  // zoo.
   struct Network {
     std::string model;
     std::int64_t batch = 1;
@@ -24,8 +25,8 @@ struct ProfileRequest {
 };
 
 // Measures a device's kernels and its copies, alone and beside each other, and describes it as a profile
-// (docs/profiles.md), which open_device("profile:FILE") reads. Throws UsageError for a device that is only described
-// itself, and StorageError where copies cannot be measured.
+// (docs/profiles.md), which open_device("profile:FILE") reads. Throws UsageError for a device that is only
+// described itself, and StorageError where copies cannot be measured.
 std::string measure_profile(const ProfileRequest& request);
 
 }  // namespace vdnn

@@ -23,6 +23,7 @@ struct JobOptions {
   // Directory of measured kernel times; empty: $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn.
   std::string cache_directory;
   std::string spill_directory;  // that links() measures; empty: $VDNN_SPILL, else /var/tmp
+  std::optional<Links> links;   // assumed instead of measured
   // Called while kernels are measured.
   std::function<void(std::int64_t done, std::int64_t total)> on_measure;
 };
@@ -56,8 +57,8 @@ class Job {
   // itself times only kernels that have a choice.
   void measure_all_kernels();
 
-  // The program with its kernels' seconds as they were inside training steps, where an earlier run kept them: for
-  // predictions. Algorithms are chosen by program()'s.
+  // The program with its kernels' seconds as they were inside training steps, where an earlier run kept them:
+  // for predictions. Algorithms are chosen by program()'s.
   [[nodiscard]] Program program_in_steps() const;
 
   // Keeps the kernels' times of whole training steps under a plan, for later predictions.

@@ -9,8 +9,8 @@
 
 namespace vdnn {
 
-// What the steps of a plan did, when: by step, in nanoseconds from the start of the training step. A simulation
-// (Simulation::step_nanoseconds) and a run (Session::step_nanoseconds) both give one.
+// What the steps of a plan did, when: by step, in nanoseconds from the start of the training step. A
+// simulation (Simulation::step_nanoseconds) and a run (Session::step_nanoseconds) both give one.
 using StepTimes = std::vector<Interval>;
 
 // When each placement takes memory: from the start of its first step to the end of its last launch, or of its

@@ -85,7 +85,7 @@ struct NetworkWide {
   std::int64_t weight_gradient_bytes = 0;
   std::int64_t gradient_map_bytes = 0;
   std::int64_t largest_layer_bytes = 0;  // the most that the kernels of one layer use at a time
-  std::int64_t managed_bytes = 0;        // of the total: what feature-extraction layers have, which vDNN manages
+  std::int64_t managed_bytes = 0;  // of the total: what feature-extraction layers have, which vDNN manages
 
   [[nodiscard]] std::int64_t total_bytes() const {
     return feature_map_bytes + weight_bytes + weight_gradient_bytes + gradient_map_bytes;

@@ -10,6 +10,7 @@ void add_train(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_sweep(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_study(CLI::App& app);
 void add_html_report(CLI::App& app);

@@ -17,7 +17,8 @@ void add_html_report(CLI::App& app) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("report", "Show a result as one page to look at in a browser");
   command->footer(
-      "Example: vdnn plan vgg-16 --memory 2.3GiB --json plan.json; vdnn report plan.json -o report.html");
+      "Example: vdnn report plan.json -o report.html, of what vdnn plan vgg-16 --memory 2.3GiB --json "
+      "plan.json wrote");
   command->add_option("run", options->run, "What plan, train or bench wrote with --json")->required();
   command->add_option("-o,--output", options->output, "The page")->capture_default_str()->check(not_empty());
   command->callback([options] {

@@ -36,7 +36,8 @@ white-space:nowrap}td.w{white-space:normal;min-width:18em}.n{text-align:right}
 std::string size_text(const json& bytes) {
   constexpr double kMost = 9e18;
   const auto number = bytes.get<double>();
-  if (!(number >= 0 && number <= kMost)) throw ModelError(fmt::format("{} is no number of bytes", bytes.dump()));
+  if (!(number >= 0 && number <= kMost))
+    throw ModelError(fmt::format("{} is no number of bytes", bytes.dump()));
   return format_bytes(static_cast<std::int64_t>(number));
 }
 
@@ -45,7 +46,8 @@ std::string seconds_text(double seconds) {
 }
 
 std::string card(const std::string& name, const std::string& value, const std::string& more = {}) {
-  return fmt::format("<div class=\"card\">{}<b>{}</b>{}</div>\n", escaped(name), escaped(value), escaped(more));
+  return fmt::format("<div class=\"card\">{}<b>{}</b>{}</div>\n", escaped(name), escaped(value),
+                     escaped(more));
 }
 
 bool has_number(const json& in, const char* key) {
@@ -73,14 +75,16 @@ class Page {
     if (run_.contains("policies")) body += policies();
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-        "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n{}"
+        "content=\"width=device-width, "
+        "initial-scale=1\">\n<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n{}"
         "<p class=\"m\">Made by vdnn {}.</p>\n</body>\n</html>\n",
         escaped(title()), kStyle, svg_style(), body, version());
   }
 
  private:
   [[nodiscard]] std::string title() const {
-    return fmt::format("{}, batch {}", run_.at("model").get<std::string>(), run_.at("batch").get<std::int64_t>());
+    return fmt::format("{}, batch {}", run_.at("model").get<std::string>(),
+                       run_.at("batch").get<std::int64_t>());
   }
 
   [[nodiscard]] std::string heading() const {
@@ -98,18 +102,22 @@ class Page {
   [[nodiscard]] std::string cards() const {
     std::string all = "<div class=\"cards\">\n";
     const double peak = run_.at("peak_bytes").get<double>();
-    all += card("peak", size_text(run_.at("peak_bytes")), "of a budget of " + size_text(run_.at("budget_bytes")));
+    all += card("peak", size_text(run_.at("peak_bytes")),
+                "of a budget of " + size_text(run_.at("budget_bytes")));
     all += card("network-wide", size_text(run_.at("network_wide_bytes")),
                 fmt::format("{:.2f} x the peak", run_.at("network_wide_bytes").get<double>() / peak));
     if (has_number(run_, "predicted_seconds")) {
       all += card("predicted step", seconds_text(run_.at("predicted_seconds").get<double>()),
                   fmt::format("{:.3f} x the oracle", run_.at("slowdown").get<double>()));
     } else if (run_.contains("step_seconds")) {
-      all += card("step", seconds_text(median_step_seconds(run_)), fmt::format("median of {}", run_.at("steps").dump()));
+      all += card("step", seconds_text(median_step_seconds(run_)),
+                  fmt::format("median of {}", run_.at("steps").dump()));
     }
-    all += card("moved", size_text(run_.at("offloaded_bytes")),
-                fmt::format("out; {:.1f} % of copy time hidden", 100 * run_.at("hidden_copy_share").get<double>()));
-    if (has_number(run_, "resident_bytes")) all += card("process", size_text(run_.at("resident_bytes")), "resident at most");
+    all += card(
+        "moved", size_text(run_.at("offloaded_bytes")),
+        fmt::format("out; {:.1f} % of copy time hidden", 100 * run_.at("hidden_copy_share").get<double>()));
+    if (has_number(run_, "resident_bytes"))
+      all += card("process", size_text(run_.at("resident_bytes")), "resident at most");
     if (has_number(run_, "least_budget_bytes"))
       all += card("least budget", size_text(run_.at("least_budget_bytes")), "of this policy");
     return all + "</div>\n";
@@ -148,12 +156,16 @@ class Page {
     enum Colour { forward = 0, copy = 1, backward = 2, other = 7, wait = 5 };
     LanesChart chart{.title = "What the streams do",
                      .seconds = step_seconds(),
-                     .legend = {{forward, "forward"}, {backward, "backward"}, {other, "load and update"}, {copy, "copy"},
+                     .legend = {{forward, "forward"},
+                                {backward, "backward"},
+                                {other, "load and update"},
+                                {copy, "copy"},
                                 {wait, "waits"}}};
     for (const char* name : {"compute", "offload", "prefetch"}) {
       auto& lane = chart.lanes.emplace_back(LanesChart::Lane{.name = name});
       for (const auto& piece : run_.at("streams").at(name)) {
-        LanesChart::Piece one{piece.at(0).get<double>(), piece.at(1).get<double>(), piece.at(2).get<std::string>(), other};
+        LanesChart::Piece one{piece.at(0).get<double>(), piece.at(1).get<double>(),
+                              piece.at(2).get<std::string>(), other};
         if (one.name.ends_with(" forward")) one.colour = forward;
         if (one.name.ends_with(" backward")) one.colour = backward;
         if (std::string(name) != "compute") one.colour = copy;
@@ -182,15 +194,17 @@ class Page {
         continue;
       }
       ++shown;
-      rows += fmt::format("<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"w\">{}</td></tr>\n",
-                          size_text(one.at("bytes")), escaped(one.at("name").get<std::string>()),
-                          escaped(one.at("role").get<std::string>()), escaped(one.at("why").get<std::string>()));
+      rows +=
+          fmt::format("<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"w\">{}</td></tr>\n",
+                      size_text(one.at("bytes")), escaped(one.at("name").get<std::string>()),
+                      escaped(one.at("role").get<std::string>()), escaped(one.at("why").get<std::string>()));
     }
     if (all.size() > shown)
       rows += fmt::format("<tr><td class=\"n\">{}</td><td colspan=\"3\">in {} smaller ones</td></tr>\n",
                           size_text(rest), all.size() - shown);
     return fmt::format(
-        "<h2>In memory at the peak</h2>\n<p class=\"m\">While {} runs.</p>\n<div class=\"scroll\"><table>\n<tr><th "
+        "<h2>In memory at the peak</h2>\n<p class=\"m\">While {} runs.</p>\n<div "
+        "class=\"scroll\"><table>\n<tr><th "
         "class=\"n\">bytes</th><th>buffer</th><th>role</th><th>why</th></tr>\n{}</table></div>\n",
         escaped(run_.at("peak_kernel").get<std::string>()), rows);
   }
@@ -204,18 +218,23 @@ class Page {
   }
 
   [[nodiscard]] std::string policies() const {
-    BarChart chart{.title = "Step of each policy", .unit = "s", .decimals = 3, .series = {{.name = "seconds", .values = {}}}};
+    BarChart chart{.title = "Step of each policy",
+                   .unit = "s",
+                   .decimals = 3,
+                   .series = {{.name = "seconds", .values = {}}}};
     std::string rows;
     for (const auto& policy : run_.at("policies")) {
       std::string name = policy.at("policy").get<std::string>();
       const auto algorithms = policy.value("algorithms", std::string());
-      if (algorithms == "memory" || algorithms == "performance") name += fmt::format(" ({})", algorithms.substr(0, 1));
+      if (algorithms == "memory" || algorithms == "performance")
+        name += fmt::format(" ({})", algorithms.substr(0, 1));
       const bool fits = policy.at("fits").get<bool>();
       const char* bytes = policy.contains("peak_bytes") ? "peak_bytes" : "least_budget_bytes";
       const auto seconds = seconds_of(policy);
       const char* ratio = has_number(policy, "ratio") ? "ratio" : "slowdown";
       rows += fmt::format(
-          "<tr><td>{}</td><td class=\"{}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+          "<tr><td>{}</td><td class=\"{}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+          "class=\"n\">{}</td></tr>\n",
           escaped(name), fits ? "yes" : "no", fits ? "fits" : "does not fit", size_text(policy.at(bytes)),
           seconds ? seconds_text(*seconds) : "",
           has_number(policy, ratio) ? fmt::format("{:.3f}", policy.at(ratio).get<double>()) : "");
@@ -224,7 +243,8 @@ class Page {
       chart.series[0].values.emplace_back(*seconds);
     }
     return fmt::format(
-        "<h2>Policies</h2>\n<div class=\"scroll\"><table>\n<tr><th>policy</th><th></th><th class=\"n\">peak</th><th "
+        "<h2>Policies</h2>\n<div class=\"scroll\"><table>\n<tr><th>policy</th><th></th><th "
+        "class=\"n\">peak</th><th "
         "class=\"n\">step</th><th class=\"n\">x oracle</th></tr>\n{}</table></div>\n{}",
         rows, chart.groups.empty() ? "" : "<div class=\"scroll\">" + to_svg_element(chart) + "</div>\n");
   }
@@ -236,10 +256,12 @@ class Page {
 
 std::string html_report(const json& run, const std::string& where) {
   try {
-    if (run.contains("error")) throw ModelError(fmt::format("there is nothing to show: {}", run.at("error").dump()));
+    if (run.contains("error"))
+      throw ModelError(fmt::format("there is nothing to show: {}", run.at("error").dump()));
     return Page(run).text();
   } catch (const json::exception& error) {
-    throw ModelError(fmt::format("{}: not what vdnn plan, train or bench write with --json: {}", where, error.what()));
+    throw ModelError(
+        fmt::format("{}: not what vdnn plan, train or bench write with --json: {}", where, error.what()));
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", where, error.what()));
   }

@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   add_verify(app);
   add_bench(app);
   add_plan(app);
+  add_sweep(app);
   add_profile(app);
   add_study(app);
   add_html_report(app);

@@ -125,11 +125,13 @@ void print_trips(FILE* out, const Answer& a, bool all) {
     tell(out, "moves     nothing\n");
     return;
   }
-  tell(out, "moves     {} out and in, in {} trips, {:.1f} % of the copy time hidden:\n",
-       format_bytes(a.simulation.offloaded_bytes), trips.size(), 100 * a.simulation.hidden_copy_share());
+  tell(out, "moves     {} out and {} in, in {} trips, {:.1f} % of the copy time hidden:\n",
+       format_bytes(a.simulation.offloaded_bytes), format_bytes(a.simulation.prefetched_bytes), trips.size(),
+       100 * a.simulation.hidden_copy_share());
   for (std::size_t i = 0; i < trips.size() && (all || i < kTripsShown); ++i) {
-    tell(out, "  {:>9}  {:<22} with {}, back before {}\n", format_bytes(trips[i].bytes), trips[i].buffer,
-         trips[i].leaves_with, trips[i].needed_by);
+    const std::string leaves = trips[i].leaves_with.empty() ? "dropped" : "with " + trips[i].leaves_with;
+    tell(out, "  {:>9}  {:<22} {}, back before {}\n", format_bytes(trips[i].bytes), trips[i].buffer, leaves,
+         trips[i].needed_by);
   }
   if (!all && trips.size() > kTripsShown) tell(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
 }
@@ -198,32 +200,33 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
   nlohmann::json passes = nlohmann::json::array();
   for (const auto& pass : a.plan.passes)
     passes.push_back({{"name", pass.name}, {"peak_bytes", pass.peak_bytes}, {"fits", pass.fits}});
-  nlohmann::json report = {{"model", job.program().name},
-          {"batch", graph.batch()},
-          {"device", job.device().name},
-          {"policy", a.plan.policy},
-          {"algorithms_asked", algorithms_name(a.plan.algorithms)},
-          {"fits", true},
-          {"budget_bytes", a.plan.budget_bytes},
-          {"peak_bytes", a.plan.peak_bytes},
-          {"least_budget_bytes", a.least_budget_bytes},
-          {"network_wide_bytes", a.network_wide_bytes},
-          {"unused_share", a.unused_share},
-          {"average_bytes", a.simulation.average_live_bytes},
-          {"peak_live_bytes", a.simulation.peak_live_bytes},
-          {"peak_bytes_by_role", bytes_by_role_json(a.simulation)},
-          {"predicted_seconds", a.simulation.step_seconds},
-          {"oracle_seconds", a.oracle_seconds},
-          {"alone_seconds", kernel_seconds_alone(a.program, a.plan)},
-          {"slowdown", a.oracle_seconds > 0 ? a.simulation.step_seconds / a.oracle_seconds : 0},
-          {"stall_seconds", a.simulation.stall_seconds},
-          {"hidden_copy_share", a.simulation.hidden_copy_share()},
-          {"offloaded_bytes", a.simulation.offloaded_bytes},
-          {"prefetched_bytes", a.simulation.prefetched_bytes},
-          {"passes", passes},
-          {"algorithms", algorithms},
-          {"trips", trips},
-          {"policies", a.alternatives}};
+  nlohmann::json report = {
+      {"model", job.program().name},
+      {"batch", graph.batch()},
+      {"device", job.device().name},
+      {"policy", a.plan.policy},
+      {"algorithms_asked", algorithms_name(a.plan.algorithms)},
+      {"fits", true},
+      {"budget_bytes", a.plan.budget_bytes},
+      {"peak_bytes", a.plan.peak_bytes},
+      {"least_budget_bytes", a.least_budget_bytes},
+      {"network_wide_bytes", a.network_wide_bytes},
+      {"unused_share", a.unused_share},
+      {"average_bytes", a.simulation.average_live_bytes},
+      {"peak_live_bytes", a.simulation.peak_live_bytes},
+      {"peak_bytes_by_role", bytes_by_role_json(a.simulation)},
+      {"predicted_seconds", a.simulation.step_seconds},
+      {"oracle_seconds", a.oracle_seconds},
+      {"alone_seconds", kernel_seconds_alone(a.program, a.plan)},
+      {"slowdown", a.oracle_seconds > 0 ? a.simulation.step_seconds / a.oracle_seconds : 0},
+      {"stall_seconds", a.simulation.stall_seconds},
+      {"hidden_copy_share", a.simulation.hidden_copy_share()},
+      {"offloaded_bytes", a.simulation.offloaded_bytes},
+      {"prefetched_bytes", a.simulation.prefetched_bytes},
+      {"passes", passes},
+      {"algorithms", algorithms},
+      {"trips", trips},
+      {"policies", a.alternatives}};
   report.update(peak_json(a.program, a.plan, a.simulation));
   report.update(step_json(a.program, a.plan, a.simulation.step_nanoseconds));
   return report;

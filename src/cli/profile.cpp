@@ -16,7 +16,8 @@ void add_profile(CLI::App& app) {
     std::string output = "here.json";
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("profile", "Measure this machine and describe it in a file, to predict with");
+  auto* command =
+      app.add_subcommand("profile", "Measure this machine and describe it in a file, to predict with");
   command->footer(
       "Example: vdnn profile -o here.json; vdnn plan vgg-16 --device profile:./here.json --memory 2GiB");
   auto& request = options->request;
@@ -26,8 +27,11 @@ void add_profile(CLI::App& app) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--spill", request.spill_directory,
                       "Directory on the disk to measure (default $VDNN_SPILL, else /var/tmp)");
-  command->add_option("--cache", request.cache_directory, "Directory of measured kernel times (default ~/.cache/vdnn)");
-  command->add_option("-o,--output", options->output, "The profile")->capture_default_str()->check(not_empty());
+  command->add_option("--cache", request.cache_directory,
+                      "Directory of measured kernel times (default ~/.cache/vdnn)");
+  command->add_option("-o,--output", options->output, "The profile")
+      ->capture_default_str()
+      ->check(not_empty());
   command->callback([options] {
     watch_for_interrupts();
     check_writable(options->output);

@@ -18,9 +18,12 @@ double seconds(std::int64_t nanoseconds) {
 nlohmann::json step_json(const Program& program, const Plan& plan, const StepTimes& times) {
   nlohmann::json streams;
   for (const char* stream : kStreams) streams[stream] = nlohmann::json::array();
-  const auto stream_of = [&](std::size_t step) { return kStreams[static_cast<std::size_t>(plan.steps[step].kind)]; };
+  const auto stream_of = [&](std::size_t step) {
+    return kStreams[static_cast<std::size_t>(plan.steps[step].kind)];
+  };
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    streams[stream_of(s)].push_back({seconds(times[s].begin), seconds(times[s].end), step_name(program, plan.steps[s])});
+    streams[stream_of(s)].push_back(
+        {seconds(times[s].begin), seconds(times[s].end), step_name(program, plan.steps[s])});
   nlohmann::json waits = nlohmann::json::array();
   for (const auto& wait : stream_waits(plan, times)) {
     waits.push_back({stream_of(wait.step), seconds(wait.nanoseconds.begin), seconds(wait.nanoseconds.end),
@@ -34,14 +37,16 @@ nlohmann::json step_json(const Program& program, const Plan& plan, const StepTim
   }
   nlohmann::json roles = nlohmann::json::array();
   for (const auto role : kRoles) roles.push_back(role_name(role));
-  return {{"streams", streams}, {"waits", waits}, {"memory_over_time", {{"roles", roles}, {"samples", samples}}}};
+  return {
+      {"streams", streams}, {"waits", waits}, {"memory_over_time", {{"roles", roles}, {"samples", samples}}}};
 }
 
 nlohmann::json peak_json(const Program& program, const Plan& plan, const Simulation& simulation) {
   const PlanExplanation explanation = explain_plan(program, plan, simulation);
   nlohmann::json residents = nlohmann::json::array();
   for (const auto& one : explanation.residents) {
-    residents.push_back({{"name", one.name}, {"role", role_name(one.role)}, {"bytes", one.bytes}, {"why", one.why}});
+    residents.push_back(
+        {{"name", one.name}, {"role", role_name(one.role)}, {"bytes", one.bytes}, {"why", one.why}});
   }
   return {{"peak_kernel", explanation.peak_kernel}, {"peak_residents", residents}};
 }

@@ -6,7 +6,8 @@
 
 namespace vdnn::cli {
 
-// One training step as it ran or would run, for `vdnn report`: "streams", "waits", "memory_over_time". docs/json.md.
+// One training step as it ran or would run, for `vdnn report`: "streams", "waits", "memory_over_time".
+// docs/json.md.
 nlohmann::json step_json(const Program& program, const Plan& plan, const StepTimes& times);
 
 // "peak_kernel" and "peak_residents".

@@ -32,13 +32,15 @@ class Trace {
         const Kernel& kernel = program_.kernel(work.kernel);
         const auto& candidate =
             kernel.candidates[static_cast<std::size_t>(plan_.assignment[work.kernel.index()])];
-        arguments.update({{"op", kernel.op}, {"algorithm", candidate.algorithm}, {"slices", candidate.slices},
+        arguments.update({{"op", kernel.op},
+                          {"algorithm", candidate.algorithm},
+                          {"slices", candidate.slices},
                           {"workspace_bytes", candidate.workspace_bytes}});
       } else {
         arguments["bytes"] = program_.buffer(work.buffer).placed_bytes();
       }
-      complete(step_name(program_, work), work.kind == StepKind::launch ? "kernel" : "copy", work.kind, step.times[s],
-               arguments);
+      complete(step_name(program_, work), work.kind == StepKind::launch ? "kernel" : "copy", work.kind,
+               step.times[s], arguments);
     }
     for (const auto& wait : stream_waits(plan_, step.times)) {
       complete(fmt::format("waits for {}", step_name(program_, plan_.steps[wait.on])), "wait",
@@ -53,10 +55,11 @@ class Trace {
   }
 
   [[nodiscard]] nlohmann::json json() const {
-    return {{"traceEvents", events_},
-            {"displayTimeUnit", "ms"},
-            {"otherData", {{"policy", plan_.policy}, {"budget_bytes", plan_.budget_bytes},
-                           {"peak_bytes", plan_.peak_bytes}}}};
+    return {
+        {"traceEvents", events_},
+        {"displayTimeUnit", "ms"},
+        {"otherData",
+         {{"policy", plan_.policy}, {"budget_bytes", plan_.budget_bytes}, {"peak_bytes", plan_.peak_bytes}}}};
   }
 
  private:
@@ -72,11 +75,12 @@ class Trace {
 
   void complete(const std::string& name, const char* category, StepKind kind, Interval nanoseconds,
                 const nlohmann::json& arguments) {
-    add(name, "X", {{"cat", category},
-                    {"tid", static_cast<int>(kind) + 1},
-                    {"ts", microseconds(nanoseconds.begin)},
-                    {"dur", 1e-3 * static_cast<double>(nanoseconds.length())},
-                    {"args", arguments}});
+    add(name, "X",
+        {{"cat", category},
+         {"tid", static_cast<int>(kind) + 1},
+         {"ts", microseconds(nanoseconds.begin)},
+         {"dur", 1e-3 * static_cast<double>(nanoseconds.length())},
+         {"args", arguments}});
   }
 
   const Program& program_;

@@ -71,7 +71,8 @@ void train(const TrainOptions& options) {
   check_replaceable(options.save);
   check_writable(options.trace);
   Run run = open_run(options);
-  Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes) : read_plan_file(options, run.job->program());
+  Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes)
+                                   : read_plan_file(options, run.job->program());
   Session session(*run.job, std::move(plan), run.data, session_options(options));
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
@@ -89,11 +90,13 @@ void train(const TrainOptions& options) {
   const Program& program = run.job->program();
   if (!options.trace.empty()) {
     write_trace(options.trace, program, session.plan(), traced);
-    say("the last {} steps written to {}; open it in ui.perfetto.dev or chrome://tracing\n", traced.size(), options.trace);
+    say("the last {} steps written to {}; open it in ui.perfetto.dev or chrome://tracing\n", traced.size(),
+        options.trace);
   }
   auto json = run_json(run, session.plan(), totals, reports);
   json["policies"] = alternatives_json(
-      program, program, {.budget_bytes = session.plan().budget_bytes, .assignment = session.plan().assignment});
+      program, program,
+      {.budget_bytes = session.plan().budget_bytes, .assignment = session.plan().assignment});
   json.update(peak_json(program, session.plan(), simulate(program, session.plan(), {})));
   if (!traced.empty()) json.update(step_json(program, session.plan(), traced.back().times));
   json["interrupted"] = stopped;

@@ -97,11 +97,20 @@ class Explainer {
         all.push_back({.buffer = buffer.name,
                        .bytes = buffer.placed_bytes(),
                        .offload_nanoseconds = simulation_.step_nanoseconds[s],
-                       .leaves_with = launch_after(s)});
-      } else if (const auto trip = open.find(step.buffer); trip != open.end()) {
-        all[trip->second].prefetch_nanoseconds = simulation_.step_nanoseconds[s];
-        all[trip->second].needed_by = launch_that_waits(s);
+                       .leaves_with = launch_after(s),
+                       .needed_by = "the next step"});
+        continue;
       }
+      if (!open.contains(
+              step.buffer)) {  // dropped: the tier has it from an earlier trip, or from the step before
+        const Buffer& buffer = program_.buffer(step.buffer);
+        open[step.buffer] = all.size();
+        all.push_back({.buffer = buffer.name, .bytes = buffer.placed_bytes()});
+      }
+      Trip& trip = all[open.at(step.buffer)];
+      trip.prefetch_nanoseconds = simulation_.step_nanoseconds[s];
+      trip.needed_by = launch_that_waits(s);
+      open.erase(step.buffer);
     }
     return all;
   }

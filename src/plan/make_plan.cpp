@@ -100,6 +100,23 @@ std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decis
   return occupied;
 }
 
+std::int64_t live_peak_bytes(const PlanProblem& problem, const Decisions& decisions,
+                             const std::vector<int>& assignment) {
+  const Schedule schedule = make_schedule(problem.program, problem.uses, decisions, assignment);
+  const auto live = live_bytes_by_step(schedule.placements, schedule.steps.size());
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
+                      Plan& plan) {
+  const std::vector<std::int64_t> occupied = occupied_bytes(problem, decisions);
+  for (std::size_t k = 0; k < plan.assignment.size(); ++k) {
+    if (problem.program.kernels[k].candidates.size() < 2) continue;
+    plan.choices.push_back(
+        {.kernel = KernelId(k), .fastest = fastest[k], .room_bytes = plan.budget_bytes - occupied[k]});
+  }
+}
+
 PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions,
                           const std::vector<int>& assignment) {
   const Program& program = problem.program;

@@ -33,7 +33,8 @@ std::int64_t extent_bytes(std::span<const Block> blocks);
 // The most bytes that are live at once: no packing can be lower.
 std::int64_t live_peak_bytes(std::span<const Block> blocks);
 
-// The lowest of what the registered packers find, the first of them on a tie.
+// The lowest of what the registered packers find, the first of them on a tie; or the first that comes within
+// 1/256 of the live peak.
 void pack_lowest(std::span<Block> blocks);
 
 }  // namespace vdnn

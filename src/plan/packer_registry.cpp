@@ -8,7 +8,7 @@
 namespace vdnn {
 namespace {
 
-const std::array<const Packer*, 3> kPackers = {&kLargestFirst, &kAreaFirst, &kLongestFirst};
+const std::array<const Packer*, 4> kPackers = {&kLargestFirst, &kAreaFirst, &kLongestFirst, &kPromoteHighest};
 
 }  // namespace
 
@@ -34,6 +34,9 @@ std::int64_t live_peak_bytes(std::span<const Block> blocks) {
   return peak;
 }
 
+// Within this share of the bound, no other packer is asked.
+constexpr std::int64_t kGoodEnough = 256;
+
 void pack_lowest(std::span<Block> blocks) {
   const std::int64_t bound = live_peak_bytes(blocks);
   std::vector<Block> best;
@@ -41,7 +44,7 @@ void pack_lowest(std::span<Block> blocks) {
     std::vector<Block> trial(blocks.begin(), blocks.end());
     packer->pack(trial);
     if (best.empty() || extent_bytes(trial) < extent_bytes(best)) best = std::move(trial);
-    if (extent_bytes(best) <= bound) break;
+    if (extent_bytes(best) <= bound + bound / kGoodEnough) break;
   }
   std::copy(best.begin(), best.end(), blocks.begin());
 }

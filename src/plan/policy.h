@@ -11,15 +11,20 @@
 
 namespace vdnn {
 
-// A buffer's trip to the tier and back, in positions of kernels. Copies start when the kernel named is
-// launched; the kernel named by a `done` starts only when the copy has ended.
+inline constexpr std::int32_t kNoKernel = -1;
+
+// A buffer's absence, in positions of kernels. Copies start when the kernel named is launched (one past the
+// last: when all have been); the kernel named by a `done` starts only when the copy has ended, none with
+// kNoKernel: then only who needs the value or the address waits.
 struct Movement {
   BufferId buffer;
+  bool copies_out = true;   // false: the tier has the value from an earlier absence
+  bool goes_round = false;  // comes back in the next step, so that the buffer is away between steps
   std::int32_t offload_with = 0;
-  std::int32_t offload_done = 0;
+  std::int32_t offload_done = kNoKernel;
   std::int32_t release = 0;  // the buffer's address is free from this kernel on
   std::int32_t prefetch_with = 0;
-  std::int32_t prefetch_done = 0;
+  std::int32_t prefetch_done = kNoKernel;
 };
 
 // What a policy decides; addresses and waits follow from it.
@@ -48,6 +53,14 @@ std::vector<int> requested_assignment(const PlanProblem& problem);
 // Live bytes at each kernel, its workspace left out.
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions);
 
+// The most live bytes at any kernel, workspace included: no packing takes less.
+std::int64_t live_peak_bytes(const PlanProblem& problem, const Decisions& decisions,
+                             const std::vector<int>& assignment);
+
+// Keeps in the plan, for each kernel with several candidates, the fastest and the room that there was.
+void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
+                      Plan& plan);
+
 // A policy is one such value in a file of its own in policies/, listed in policy_registry.cpp.
 struct Policy {
   std::string_view name;
@@ -56,6 +69,7 @@ struct Policy {
   bool unlimited = false;             // the budget does not bind
   bool chooses_algorithms = false;    // per kernel, whatever the request's algorithms
   bool still_where_all_fits = false;  // bound by P5
+  bool weighs_times = false;          // its plans hang on measured times of kernels and copies
   PlanResult (*plan)(const PlanProblem& problem);
 };
 

@@ -9,7 +9,8 @@
 namespace vdnn {
 namespace {
 
-const std::array<const Policy*, 5> kPolicies = {&kBaseline, &kOracle, &kVdnnAll, &kVdnnConv, &kVdnnDyn};
+const std::array<const Policy*, 6> kPolicies = {&kBaseline, &kOracle,  &kVdnnAll,
+                                                &kVdnnConv, &kVdnnDyn, &kAuto};
 
 }  // namespace
 
@@ -34,7 +35,8 @@ std::vector<PolicyInfo> policies() {
                      .offloads = policy->offloads,
                      .unlimited = policy->unlimited,
                      .chooses_algorithms = policy->chooses_algorithms,
-                     .still_where_all_fits = policy->still_where_all_fits});
+                     .still_where_all_fits = policy->still_where_all_fits,
+                     .weighs_times = policy->weighs_times});
   }
   return infos;
 }

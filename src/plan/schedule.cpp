@@ -23,26 +23,27 @@ class ScheduleBuilder {
 
  private:
   void add_steps() {
+    const auto kernels = static_cast<std::int32_t>(program_.kernels.size());
     std::map<std::int32_t, std::vector<std::size_t>> offloads;
     std::map<std::int32_t, std::vector<std::size_t>> prefetches;
     std::map<std::int32_t, std::vector<std::pair<StepKind, std::size_t>>> done;  // by kernel that waits
     for (std::size_t i = 0; i < decisions_.movements.size(); ++i) {
       const auto& movement = decisions_.movements[i];
-      offloads[movement.offload_with].push_back(i);
+      if (movement.copies_out) {
+        offloads[movement.offload_with].push_back(i);
+        done[movement.offload_done].emplace_back(StepKind::offload, i);
+      }
       prefetches[movement.prefetch_with].push_back(i);
-      done[movement.offload_done].emplace_back(StepKind::offload, i);
       done[movement.prefetch_done].emplace_back(StepKind::prefetch, i);
-      tier_offsets_.push_back(schedule_.tier_bytes);
-      schedule_.tier_bytes += program_.buffer(movement.buffer).placed_bytes();
     }
     offload_step_.resize(decisions_.movements.size());
     prefetch_step_.resize(decisions_.movements.size());
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k) {
-      const auto kernel = static_cast<std::int32_t>(k);
+    for (std::int32_t kernel = 0; kernel <= kernels; ++kernel) {
       group_begin_.push_back(next_step());
       for (const auto i : offloads[kernel]) offload_step_[i] = add_copy(StepKind::offload, i);
+      if (kernel == kernels) break;
       for (const auto i : prefetches[kernel]) prefetch_step_[i] = add_copy(StepKind::prefetch, i);
-      PlanStep launch{.kind = StepKind::launch, .kernel = KernelId(k)};
+      PlanStep launch{.kind = StepKind::launch, .kernel = KernelId(static_cast<std::size_t>(kernel))};
       for (const auto& [kind, i] : done[kernel]) {
         launch.waits.push_back(kind == StepKind::offload ? offload_step_[i] : prefetch_step_[i]);
       }
@@ -51,10 +52,12 @@ class ScheduleBuilder {
     }
   }
 
+  // A buffer has one place in the tier, for all its absences.
   std::int32_t add_copy(StepKind kind, std::size_t movement) {
-    schedule_.steps.push_back({.kind = kind,
-                               .buffer = decisions_.movements[movement].buffer,
-                               .tier_offset_bytes = tier_offsets_[movement]});
+    const BufferId buffer = decisions_.movements[movement].buffer;
+    const auto [place, fresh] = tier_offsets_.try_emplace(buffer, schedule_.tier_bytes);
+    if (fresh) schedule_.tier_bytes += program_.buffer(buffer).placed_bytes();
+    schedule_.steps.push_back({.kind = kind, .buffer = buffer, .tier_offset_bytes = place->second});
     return next_step() - 1;
   }
 
@@ -71,19 +74,29 @@ class ScheduleBuilder {
       const bool own_address =
           !decisions_.share_addresses && (buffer.role == Role::feature_map ||
                                           buffer.role == Role::weight_gradient || buffer.role == Role::input);
-      if (buffer.persistent || own_address) {
+      auto& movements = movements_of[b];
+      std::sort(movements.begin(), movements.end(), [&](auto x, auto y) {
+        return decisions_.movements[x].release < decisions_.movements[y].release;
+      });
+      const auto& uses = uses_[b];
+      if ((buffer.persistent && movements.empty()) || own_address) {
         add_stay(b, {0, end});
         continue;
       }
-      const auto& uses = uses_[b];
       if (uses.empty()) continue;
+      const bool away_between_steps = !movements.empty() && decisions_.movements[movements.back()].goes_round;
       std::int64_t begin = launch_step_[static_cast<std::size_t>(uses.front().kernel)];
-      for (const auto i : movements_of[b]) {
-        add_stay(b, {begin, group_begin_[static_cast<std::size_t>(decisions_.movements[i].release)]});
+      if (buffer.persistent) begin = away_between_steps ? prefetch_step_[movements.back()] : 0;
+      for (const auto i : movements) {
+        const auto& movement = decisions_.movements[i];
+        const std::int64_t release = group_begin_[static_cast<std::size_t>(movement.release)];
+        add_stay(b, {begin,
+                     movement.copies_out ? std::max<std::int64_t>(release, offload_step_[i] + 1) : release});
         begin = prefetch_step_[i];
       }
-      add_stay(b,
-               {begin, buffer.result ? end : launch_step_[static_cast<std::size_t>(uses.back().kernel)] + 1});
+      if (away_between_steps) continue;
+      const bool stays_on = buffer.result || buffer.persistent;
+      add_stay(b, {begin, stays_on ? end : launch_step_[static_cast<std::size_t>(uses.back().kernel)] + 1});
     }
   }
 
@@ -106,11 +119,12 @@ class ScheduleBuilder {
   const Uses& uses_;
   const Decisions& decisions_;
   Schedule schedule_;
-  std::vector<std::int64_t> tier_offsets_;   // by movement
+  std::map<BufferId, std::int64_t> tier_offsets_;
   std::vector<std::int32_t> offload_step_;   // by movement
   std::vector<std::int32_t> prefetch_step_;  // by movement
-  std::vector<std::int32_t> group_begin_;    // first step that belongs to a kernel: its copies, then itself
-  std::vector<std::int32_t> launch_step_;    // by kernel
+  std::vector<std::int32_t>
+      group_begin_;  // first step that belongs to a kernel: its copies, then itself; and the end
+  std::vector<std::int32_t> launch_step_;  // by kernel
 };
 
 }  // namespace

@@ -175,7 +175,8 @@ bool is_managed(const Program& program, const Plan& plan, const Placement& place
   LayerId layer;
   if (placement.buffer.valid()) {
     const Buffer& buffer = program.buffer(placement.buffer);
-    if (buffer.role == Role::optimizer_state || (buffer.role == Role::input && buffer.persistent)) return false;
+    if (buffer.role == Role::optimizer_state || (buffer.role == Role::input && buffer.persistent))
+      return false;
     layer = buffer.made_by;
   } else {
     layer = program.kernel(plan.steps[static_cast<std::size_t>(placement.steps.begin)].kernel).layer;

@@ -6,11 +6,10 @@
 #include <set>
 
 #include "plan/verify_claims.h"
+#include "plan/verify_structure.h"
 
 namespace vdnn {
 namespace {
-
-constexpr std::size_t kMostViolations = 20;
 
 // What must have happened before a step starts, by stream: every step up to and including this one.
 using Before = std::array<std::int64_t, 3>;
@@ -20,7 +19,8 @@ class Verifier {
   Verifier(const Program& program, const Plan& plan) : program_(program), plan_(plan) {}
 
   std::vector<std::string> run() {
-    if (check_structure()) {
+    violations_ = structure_violations(program_, plan_);
+    if (violations_.empty()) {
       check_alignment_and_peak();
       check_overlaps();
       find_before();
@@ -39,68 +39,7 @@ class Verifier {
   }
 
   [[nodiscard]] std::string name(const Placement& placement) const {
-    if (placement.buffer.valid()) return program_.buffer(placement.buffer).name;
-    return fmt::format("workspace of step {}", placement.steps.begin);
-  }
-
-  // Everything a file can get wrong, so that the checks below may index freely.
-  bool check_structure() {
-    if (plan_.program_fingerprint != fingerprint(program_)) {
-      report("structure: the plan is for another program");
-      return false;
-    }
-    if (plan_.assignment.size() != program_.kernels.size())
-      report("structure: assignment of {} kernels, program has {}", plan_.assignment.size(),
-             program_.kernels.size());
-    for (std::size_t k = 0; k < std::min(plan_.assignment.size(), program_.kernels.size()); ++k) {
-      if (plan_.assignment[k] < 0 ||
-          static_cast<std::size_t>(plan_.assignment[k]) >= program_.kernels[k].candidates.size()) {
-        report("structure: {} has no candidate {}", program_.kernels[k].name, plan_.assignment[k]);
-      }
-    }
-    for (const auto& choice : plan_.choices) {
-      const bool known = choice.kernel.index() < program_.kernels.size();
-      if (!known || choice.fastest < 0 ||
-          static_cast<std::size_t>(choice.fastest) >= program_.kernel(choice.kernel).candidates.size()) {
-        report("structure: a choice of candidate {} for kernel {}", choice.fastest, choice.kernel.index());
-      }
-    }
-    check_steps();
-    check_placements();
-    return violations_.empty();
-  }
-
-  void check_steps() {
-    std::size_t next_kernel = 0;
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      const PlanStep& step = plan_.steps[s];
-      const bool launch = step.kind == StepKind::launch;
-      if (launch && step.kernel != KernelId(next_kernel++))
-        report("structure: step {} launches out of order", s);
-      if (!launch && step.buffer.index() >= program_.buffers.size())
-        report("structure: step {} moves no buffer", s);
-      for (const auto wait : step.waits) {
-        if (wait < 0 || wait >= static_cast<std::int64_t>(s))
-          report("P10: step {} waits for step {}, which is not before it", s, wait);
-      }
-    }
-    if (next_kernel != program_.kernels.size())
-      report("structure: {} of {} kernels are launched", next_kernel, program_.kernels.size());
-  }
-
-  void check_placements() {
-    const auto step_count = static_cast<std::int64_t>(plan_.steps.size());
-    for (const auto& placement : plan_.placements) {
-      if (placement.buffer.valid() && placement.buffer.index() >= program_.buffers.size()) {
-        report("structure: a placement of no buffer");
-      } else if (placement.steps.begin < 0 || placement.steps.empty() || placement.steps.end > step_count) {
-        report("structure: {} is placed in steps [{}, {}) of {}", name(placement), placement.steps.begin,
-               placement.steps.end, step_count);
-      }
-      if (placement.offset_bytes < 0 || placement.bytes < 0 ||
-          placement.offset_bytes > INT64_MAX - placement.bytes)
-        report("P3: {} lies at [{}, +{})", name(placement), placement.offset_bytes, placement.bytes);
-    }
+    return placement_name(program_, placement);
   }
 
   void check_alignment_and_peak() {
@@ -246,11 +185,11 @@ class Verifier {
     // What persists lies where the step before left it, and this one must leave it there for the next.
     for (std::size_t b = 0; b < states.size(); ++b) {
       if (!program_.buffers[b].persistent) continue;
-      states[b].stay = stay_at(BufferId(b), 0);
+      states[b].stay = comes_with_the_first_step(BufferId(b)) ? SIZE_MAX : stay_at(BufferId(b), 0);
       if (states[b].stay != SIZE_MAX) {
         states[b].resident_version = 0;
       } else {
-        report("P2: {} is not resident when the step begins", program_.buffers[b].name);
+        begin_away(BufferId(b), states[b]);
       }
     }
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -265,17 +204,63 @@ class Verifier {
       const Buffer& buffer = program_.buffers[b];
       if (!buffer.persistent && !buffer.result) continue;
       const std::size_t stay = states[b].stay;
+      const std::size_t begin = stay_at(BufferId(b), 0);
+      if (away_.contains(BufferId(b))) {
+        if (states[b].tier_version != states[b].version || states[b].tier_offset != away_[BufferId(b)])
+          report("P2: {} is away when the step is over, and its last value is not in the tier", buffer.name);
+        continue;
+      }
       if (states[b].resident_version != states[b].version || stay == SIZE_MAX ||
           plan_.placements[stay].steps.end != static_cast<std::int64_t>(plan_.steps.size())) {
         report("P2: {} is not resident when the step is over", buffer.name);
         continue;
       }
       // Without a stay at the beginning there is no address to compare; that is reported already.
-      const std::size_t begin = stay_at(BufferId(b), 0);
       if (buffer.persistent && begin != SIZE_MAX &&
           plan_.placements[stay].offset_bytes != plan_.placements[begin].offset_bytes)
         report("P2: {} ends the step at another address than it began it", buffer.name);
     }
+  }
+
+  // Its stay then begins with the step without being there already.
+  [[nodiscard]] bool comes_with_the_first_step(BufferId buffer) const {
+    return !plan_.steps.empty() && plan_.steps[0].kind == StepKind::prefetch &&
+           plan_.steps[0].buffer == buffer;
+  }
+
+  // What persists and has no address when the step begins is in the tier, where its first prefetch looks for
+  // it.
+  void begin_away(BufferId buffer, State& state) {
+    const auto first = std::find_if(plan_.steps.begin(), plan_.steps.end(), [&](const PlanStep& step) {
+      return step.kind != StepKind::launch && step.buffer == buffer;
+    });
+    if (first == plan_.steps.end() || first->kind != StepKind::prefetch) {
+      report("P2: {} is not resident when the step begins", program_.buffer(buffer).name);
+      return;
+    }
+    state.tier_version = 0;
+    state.tier_offset = away_[buffer] = first->tier_offset_bytes;
+    take_tier_range(static_cast<std::size_t>(first - plan_.steps.begin()), *first);
+  }
+
+  // False where the range is not in the tier.
+  bool take_tier_range(std::size_t s, const PlanStep& step) {
+    const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
+    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes ||
+        step.tier_offset_bytes > plan_.tier_bytes - bytes) {
+      report("P10: step {} {} outside the tier's {} bytes", s,
+             step.kind == StepKind::offload ? "writes" : "reads", plan_.tier_bytes);
+      return false;
+    }
+    for (const auto& [offset, other] : tier_ranges_) {
+      if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes &&
+          step.tier_offset_bytes < offset + other.second) {
+        report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name,
+               program_.buffer(other.first).name);
+      }
+    }
+    tier_ranges_[step.tier_offset_bytes] = {step.buffer, bytes};
+    return true;
   }
 
   void check_launch(std::size_t s, std::vector<State>& states) {
@@ -316,20 +301,7 @@ class Verifier {
       report("P2: step {} offloads {}, which does not hold its last value", s,
              program_.buffer(step.buffer).name);
     access(step.buffer, s, state, false);
-    const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes ||
-        step.tier_offset_bytes > plan_.tier_bytes - bytes) {
-      report("P10: step {} writes outside the tier's {} bytes", s, plan_.tier_bytes);
-      return;
-    }
-    for (const auto& [offset, other] : tier_ranges_) {
-      if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes &&
-          step.tier_offset_bytes < offset + other.second) {
-        report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name,
-               program_.buffer(other.first).name);
-      }
-    }
-    tier_ranges_[step.tier_offset_bytes] = {step.buffer, bytes};
+    if (!take_tier_range(s, step)) return;
     state.tier_version = state.resident_version;
     state.tier_offset = step.tier_offset_bytes;
     state.tier_step = static_cast<std::int64_t>(s);
@@ -340,7 +312,7 @@ class Verifier {
     if (state.tier_version != state.version || state.tier_offset != step.tier_offset_bytes) {
       report("P2: step {} prefetches {}, whose last value is not there", s,
              program_.buffer(step.buffer).name);
-    } else if (!happens_before(state.tier_step, s)) {
+    } else if (state.tier_step >= 0 && !happens_before(state.tier_step, s)) {
       report("P10: step {} prefetches {} before its offload (step {}) has ended", s,
              program_.buffer(step.buffer).name, state.tier_step);
     }
@@ -389,7 +361,8 @@ class Verifier {
   std::map<BufferId, std::vector<std::size_t>> stays_;
   std::map<std::size_t, std::vector<std::int64_t>> first_last_;  // steps that use a placement, in order
   std::map<std::int64_t, std::pair<BufferId, std::int64_t>> tier_ranges_;
-  std::vector<std::int64_t> workspaces_;  // by step
+  std::map<BufferId, std::int64_t> away_;  // between steps: tier offset
+  std::vector<std::int64_t> workspaces_;   // by step
 };
 
 }  // namespace

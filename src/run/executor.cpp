@@ -26,6 +26,8 @@ StreamKind stream_of(const PlanStep& step) {
 
 class Executor::Impl {
  public:
+  using Place = Executor::Place;
+
   Impl(DeviceContext& context, const Program& program, const Plan& plan, Tier* tier,
        const ExecutorOptions& options)
       : context_(context), program_(program), plan_(plan), tier_(tier), options_(options) {
@@ -53,12 +55,20 @@ class Executor::Impl {
 
   [[nodiscard]] EventId batch_taken() const { return EventId(0); }
 
-  [[nodiscard]] std::int64_t offset_between_steps(BufferId buffer) const {
+  [[nodiscard]] Place place_between_steps(BufferId buffer) const {
+    const bool comes_first =
+        !plan_.steps.empty() && plan_.steps[0].kind == StepKind::prefetch && plan_.steps[0].buffer == buffer;
     for (const auto& placement : plan_.placements) {
-      if (placement.buffer == buffer &&
+      const bool stays = !program_.buffer(buffer).persistent || (placement.steps.begin == 0 && !comes_first);
+      if (placement.buffer == buffer && stays &&
           placement.steps.end == static_cast<std::int64_t>(plan_.steps.size())) {
-        return placement.offset_bytes;
+        return {.offset_bytes = placement.offset_bytes};
       }
+    }
+    // What is away between steps comes back with its first copy.
+    for (const auto& step : plan_.steps) {
+      if (step.kind == StepKind::prefetch && step.buffer == buffer && program_.buffer(buffer).persistent)
+        return {.in_tier = true, .offset_bytes = step.tier_offset_bytes};
     }
     throw UsageError(fmt::format("{} is not kept until the step is over", program_.buffer(buffer).name));
   }
@@ -192,8 +202,8 @@ EventId Executor::batch_taken() const {
 void Executor::end_step() {
   impl_->context().synchronize();
 }
-std::int64_t Executor::offset_between_steps(BufferId buffer) const {
-  return impl_->offset_between_steps(buffer);
+Executor::Place Executor::place_between_steps(BufferId buffer) const {
+  return impl_->place_between_steps(buffer);
 }
 std::int64_t Executor::executed_peak_bytes() const {
   return impl_->executed_peak_bytes();

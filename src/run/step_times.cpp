@@ -34,7 +34,8 @@ void keep_step_times(const Program& program, const Plan& plan, const std::vector
   std::map<std::string, std::vector<double>> seconds;
   for (const auto& times : steps) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-      if (plan.steps[s].kind != StepKind::launch || times[s].empty() || runs_beside_a_copy(plan, times, times[s]))
+      if (plan.steps[s].kind != StepKind::launch || times[s].empty() ||
+          runs_beside_a_copy(plan, times, times[s]))
         continue;
       const Kernel& kernel = program.kernel(plan.steps[s].kernel);
       const auto candidate = static_cast<std::size_t>(plan.assignment[plan.steps[s].kernel.index()]);
@@ -50,22 +51,33 @@ void keep_step_times(const Program& program, const Plan& plan, const std::vector
 Program with_step_times(Program program, const std::string& machine, const std::string& directory) {
   if (directory.empty()) return program;
   const MeasuredNumbers known = read_measured(file_of(directory), machine);
-  std::vector<double> ratios;
-  const auto for_each = [&program](auto&& visit) {
-    for (auto& kernel : program.kernels) {
-      for (auto& candidate : kernel.candidates) visit(candidate, time_key(kernel, candidate));
+  // How much longer the kernels that ran in kept steps took there, by the time that they take alone; of the whole
+  // program's, each kernel at its fastest.
+  double alone_seconds = 0;
+  double known_alone_seconds = 0;
+  double known_step_seconds = 0;
+  for (const auto& kernel : program.kernels) {
+    double fastest = 0;
+    for (const auto& candidate : kernel.candidates) {
+      if (candidate.seconds <= 0) continue;
+      if (fastest == 0 || candidate.seconds < fastest) fastest = candidate.seconds;
+      const auto found = known.find(time_key(kernel, candidate));
+      if (found == known.end()) continue;
+      known_alone_seconds += candidate.seconds;
+      known_step_seconds += found->second;
     }
-  };
-  for_each([&](const Candidate& candidate, const std::string& key) {
-    if (const auto found = known.find(key); found != known.end() && candidate.seconds > 0)
-      ratios.push_back(found->second / candidate.seconds);
-  });
-  if (ratios.empty()) return program;
-  const double typical = median_of(std::move(ratios));
-  for_each([&](Candidate& candidate, const std::string& key) {
-    const auto found = known.find(key);
-    candidate.seconds = found != known.end() ? found->second : typical * candidate.seconds;
-  });
+    alone_seconds += fastest;
+  }
+  // A few small kernels say nothing of the others.
+  constexpr double kEnough = 0.5;
+  const double typical =
+      known_alone_seconds > kEnough * alone_seconds ? known_step_seconds / known_alone_seconds : 1;
+  for (auto& kernel : program.kernels) {
+    for (auto& candidate : kernel.candidates) {
+      const auto found = known.find(time_key(kernel, candidate));
+      candidate.seconds = found != known.end() ? found->second : typical * candidate.seconds;
+    }
+  }
   return program;
 }
 

@@ -33,8 +33,14 @@ class Job::Impl {
     if (options_.cache_directory.empty()) options_.cache_directory = default_cache_directory();
   }
 
-  Plan plan(const PlanRequest& request) {
-    if (needs_times(request)) measure(KernelsToTime::with_a_choice);
+  Plan plan(PlanRequest request) {
+    const bool weighs = find_policy(request.policy).weighs_times;
+    if (weighs) {
+      measure(KernelsToTime::all);
+      request.links = links_or_assumed();
+    } else if (needs_times(request)) {
+      measure(KernelsToTime::with_a_choice);
+    }
     PlanResult result = make_plan(executable_->program(), request);
     if (!result.plan) {
       std::string why = explain(executable_->program(), *result.infeasible, request.budget_bytes);
@@ -78,8 +84,31 @@ class Job::Impl {
     measured_ = which;
   }
 
+  Links links() {
+    if (links_) return *links_;
+    if (options_.links) {
+      links_ = options_.links;
+    } else if (const auto described = executable_->described_links()) {
+      links_ = *described;
+    } else {
+      const auto tier = open_disk_tier({.directory = options_.spill_directory});
+      links_ = cached_links(*executable_, *tier, threads_, options_.cache_directory);
+    }
+    return *links_;
+  }
+
+  // A plan does not hang on whether the disk can be used now.
+  Links links_or_assumed() {
+    try {
+      return links();
+    } catch (const StorageError&) {
+      return {};
+    }
+  }
+
   JobOptions options_;
   int threads_;
+  std::optional<Links> links_;
   std::unique_ptr<Device> device_;
   TrainingGraph graph_;
   std::unique_ptr<Executable> executable_;
@@ -121,7 +150,8 @@ void Job::measure_all_kernels() {
 
 Program Job::program_in_steps() const {
   if (impl_->executable_->described_links()) return program();
-  return with_step_times(program(), impl_->executable_->cost_key(impl_->threads_), impl_->options_.cache_directory);
+  return with_step_times(program(), impl_->executable_->cost_key(impl_->threads_),
+                         impl_->options_.cache_directory);
 }
 
 void Job::keep_step_times(const Plan& plan, const std::vector<StepTimes>& steps) {
@@ -130,9 +160,7 @@ void Job::keep_step_times(const Plan& plan, const std::vector<StepTimes>& steps)
 }
 
 Links Job::links() {
-  if (const auto described = impl_->executable_->described_links()) return *described;
-  const auto tier = open_disk_tier({.directory = impl_->options_.spill_directory});
-  return cached_links(*impl_->executable_, *tier, impl_->threads_, impl_->options_.cache_directory);
+  return impl_->links();
 }
 
 std::int64_t Job::default_budget_bytes() const {

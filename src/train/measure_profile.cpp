@@ -57,7 +57,8 @@ class Measurements {
     MachineProfile result;
     // Efficiencies are shares of the highest rate that any kernel reached.
     result.flops_per_s = matrix_.best;
-    for (const auto& [family, rate] : convolutions_) result.flops_per_s = std::max(result.flops_per_s, rate.best);
+    for (const auto& [family, rate] : convolutions_)
+      result.flops_per_s = std::max(result.flops_per_s, rate.best);
     result.matrix_efficiency = matrix_.mean() / result.flops_per_s;
     result.memory_bytes_per_s = streaming_.best;
     result.memory_efficiency = streaming_.mean() / streaming_.best;
@@ -74,7 +75,8 @@ class Measurements {
   }
 
  private:
-  void add(const TrainingGraph& graph, const TrainingOp& op, const Kernel& kernel, const Candidate& candidate) {
+  void add(const TrainingGraph& graph, const TrainingOp& op, const Kernel& kernel,
+           const Candidate& candidate) {
     switch (op.kind) {
       case OpKind::convolution:
         return add_convolution(graph, op, op.inputs[0], op.outputs[0], candidate);
@@ -137,7 +139,8 @@ std::string measure_profile(const ProfileRequest& request) {
                                                                   .spill_directory = request.spill_directory,
                                                                   .on_measure = request.on_measure});
     if (job.is_described()) {
-      throw UsageError(fmt::format("{} is a description itself; there is nothing to measure", request.device));
+      throw UsageError(
+          fmt::format("{} is a description itself; there is nothing to measure", request.device));
     }
     job.measure_all_kernels();
     links = job.links();
@@ -145,12 +148,14 @@ std::string measure_profile(const ProfileRequest& request) {
     measured.add(job.graph(), job.program());
   }
   if (!measured.complete())
-    throw UsageError("the networks have too few kinds of kernels: they need convolutions, a fully connected layer and "
-                     "activations of 1 MiB");
+    throw UsageError(
+        "the networks have too few kinds of kernels: they need convolutions, a fully connected layer and "
+        "activations of 1 MiB");
   MachineProfile profile = measured.profile();
   profile.name = request.name;
   profile.summary = fmt::format("{}: {}", device.name, device.summary);
-  profile.sources = {fmt::format("measured by vdnn {}: kernels alone, copies alone and beside kernels", version())};
+  profile.sources = {
+      fmt::format("measured by vdnn {}: kernels alone, copies alone and beside kernels", version())};
   profile.memory_bytes = device.free_bytes;
   profile.links = links;
   return to_json(profile);

@@ -13,6 +13,7 @@
 #include "base/free_memory.h"
 #include "train/batch_loader.h"
 #include "train/initialize.h"
+#include "train/values_between_steps.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/executor.h"
@@ -76,7 +77,8 @@ class Session::Impl {
                                    .threads = job.threads(),
                                    .random_delay_seconds = options.random_delay_seconds,
                                    .delay_seed = options.seed})),
-        executor_(*context_, executable_.program(), plan_, tier_.get(), {.poison = options.poison}) {
+        executor_(*context_, executable_.program(), plan_, tier_.get(), {.poison = options.poison}),
+        values_(*context_, executor_, executable_.program(), tier_.get()) {
     if (options.poison) context_->poison(0, plan_.peak_bytes);
     context_->synchronize();
     context_->enable_spans();
@@ -88,10 +90,9 @@ class Session::Impl {
         std::move(data), image_format(graph_), batch, options.seed,
         [this, images, labels](std::int64_t position, std::span<const float> pixels, std::int32_t label) {
           const auto first = position * static_cast<std::int64_t>(pixels.size());
-          context_->write_values(images.buffer, executor_.offset_between_steps(images.buffer), first, pixels);
+          context_->write_values(images.buffer, arena_offset(images.buffer), first, pixels);
           const auto value = static_cast<float>(label);
-          context_->write_values(labels.buffer, executor_.offset_between_steps(labels.buffer), position,
-                                 {&value, 1});
+          context_->write_values(labels.buffer, arena_offset(labels.buffer), position, {&value, 1});
         });
     loader_->start(0, nullptr);
   }
@@ -106,7 +107,7 @@ class Session::Impl {
     for (const auto tensor : graph_.losses) {
       const BoundTensor bound = executable_.tensor(tensor).at(0);
       float value = 0;
-      context_->read_values(bound.buffer, executor_.offset_between_steps(bound.buffer), 0, {&value, 1});
+      context_->read_values(bound.buffer, arena_offset(bound.buffer), 0, {&value, 1});
       loss += value;
     }
     last_step_ = measured(context_->take_spans());
@@ -132,11 +133,11 @@ class Session::Impl {
     for (const auto& trained : graph_.parameters) {
       for_each_piece(trained.tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
         values.resize(static_cast<std::size_t>(count));
-        context_->read_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first,
-                              values);
+        values_.read(bound.buffer, first - bound.first, values);
         visit(trained.parameter, first, values);
       });
     }
+    values_.finish();
   }
 
  private:
@@ -149,13 +150,17 @@ class Session::Impl {
     }
   }
 
+  // Of what is always resident between steps: the staged batch and the losses.
+  [[nodiscard]] std::int64_t arena_offset(BufferId buffer) const {
+    return executor_.place_between_steps(buffer).offset_bytes;
+  }
+
   void write(TensorId tensor, const std::function<void(std::int64_t first, std::span<float> values)>& make) {
     std::vector<float> values;
     for_each_piece(tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
       values.resize(static_cast<std::size_t>(count));
       make(first, values);
-      context_->write_values(bound.buffer, executor_.offset_between_steps(bound.buffer), first - bound.first,
-                             values);
+      values_.write(bound.buffer, first - bound.first, values);
     });
   }
 
@@ -169,6 +174,7 @@ class Session::Impl {
       });
       for (const auto state : trained.optimizer_state) write(state, zero);
     }
+    values_.finish();
   }
 
   // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
@@ -185,7 +191,9 @@ class Session::Impl {
     for (const auto& step : plan_.steps) {
       const auto stream = static_cast<std::size_t>(kStreams[static_cast<std::size_t>(step.kind)]);
       const StreamSpan& span = *by_stream[stream].at(next[stream]++);
-      const auto nanoseconds = [&](double seconds) { return std::llround(1e9 * (seconds - result.begin_seconds)); };
+      const auto nanoseconds = [&](double seconds) {
+        return std::llround(1e9 * (seconds - result.begin_seconds));
+      };
       result.times.push_back({nanoseconds(span.begin_seconds), nanoseconds(span.end_seconds)});
     }
     return result;
@@ -198,6 +206,7 @@ class Session::Impl {
   std::shared_ptr<Tier> tier_;
   std::unique_ptr<DeviceContext> context_;
   Executor executor_;
+  ValuesBetweenSteps values_;
   std::unique_ptr<BatchLoader> loader_;  // last: its thread writes into the context
   std::int64_t step_ = 0;
   MeasuredStep last_step_;

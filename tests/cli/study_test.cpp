@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 
 std::set<std::string> files_of(const std::string& directory) {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    names.insert(entry.path().filename().string());
   return names;
 }
 
@@ -40,8 +41,8 @@ INSTANTIATE_TEST_SUITE_P(Profiles, GoldenStudy, ::testing::Values("titan-x", "ti
 TEST(Study, PrintsEveryTable) {
   const Finished run = vdnn({"study"});
   EXPECT_EQ(run.status, 0) << run.err;
-  for (const char* title : {"The paper's figures and ours", "Network-wide allocation", "Trainable in 12.0 GiB",
-                            "Memory in use", "Bytes offloaded", "Time of a step"})
+  for (const char* title : {"The paper's figures and ours", "Network-wide allocation",
+                            "Trainable in 12.0 GiB", "Memory in use", "Bytes offloaded", "Time of a step"})
     EXPECT_THAT(run.out, HasSubstr(title));
 }
 
@@ -52,10 +53,11 @@ TEST(Study, ASmallerBudgetTrainsLess) {
 }
 
 TEST(Study, RefusesWhatItCannotDo) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"study", "--device", "reference"},
-                                                                     {"study", "--device", "profile:titan-y"},
-                                                                     {"study", "--device", "cpu", "--memory", "1GiB"},
-                                                                     {"study", "--memory", "much"}}) {
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"study", "--device", "reference"},
+                                             {"study", "--device", "profile:titan-y"},
+                                             {"study", "--device", "cpu", "--memory", "1GiB"},
+                                             {"study", "--memory", "much"}}) {
     EXPECT_EQ(vdnn(arguments).status, 2) << arguments.back();
   }
 }

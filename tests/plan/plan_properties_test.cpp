@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 
 #include "plan/lowered.h"
 
@@ -15,10 +16,12 @@ using ::testing::IsEmpty;
 constexpr std::uint64_t kSeeds = 120;
 
 struct Case {
-  const PolicyInfo& policy;
+  PolicyInfo policy;
+  std::shared_ptr<const Program> program_;
   const Program& program;
   PlanRequest request;
-  const Plan& plan;
+  Plan plan;
+  std::string name;
 };
 
 std::int64_t least_budget_bytes(const Program& program, PlanRequest request) {
@@ -26,26 +29,45 @@ std::int64_t least_budget_bytes(const Program& program, PlanRequest request) {
   return make_plan(program, request).infeasible.value().least_budget_bytes;
 }
 
-// Visits plans with unlimited memory, with the least that works, and with budgets between.
-void for_each_plan(const std::function<void(const Case&)>& visit) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const Program program = random_program(seed);
-    for (const auto& policy : policies()) {
-      for (const auto algorithms : {Algorithms::memory, Algorithms::performance}) {
-        SCOPED_TRACE(fmt::format("seed {} {} {}", seed, policy.name, algorithms_name(algorithms)));
-        PlanRequest request{.policy = policy.name, .algorithms = algorithms, .budget_bytes = kUnlimited};
-        const Plan unlimited = make_plan(program, request).plan.value();
-        visit({policy, program, request, unlimited});
-        const std::int64_t least =
-            policy.unlimited ? unlimited.peak_bytes : least_budget_bytes(program, request);
-        for (const std::int64_t eighths : {0, 1, 3, 6, 8, 9}) {
-          request.budget_bytes = least + (unlimited.peak_bytes - least) * eighths / 8;
-          visit({policy, program, request, make_plan(program, request).plan.value()});
-          if (least == unlimited.peak_bytes) break;
-        }
-        if (::testing::Test::HasFailure()) return;
+// Plans with unlimited memory, with the least that works, and with budgets between.
+void add_plans(std::uint64_t seed, std::vector<Case>& cases) {
+  const auto program = std::make_shared<const Program>(random_program(seed));
+  for (const auto& policy : policies()) {
+    for (const auto algorithms : {Algorithms::memory, Algorithms::performance}) {
+      if (policy.chooses_algorithms && algorithms == Algorithms::performance) continue;
+      PlanRequest request{.policy = policy.name, .algorithms = algorithms, .budget_bytes = kUnlimited};
+      const auto add = [&] {
+        cases.push_back({policy, program, *program, request, make_plan(*program, request).plan.value(),
+                         fmt::format("seed {} {} {} in {}", seed, policy.name, algorithms_name(algorithms),
+                                     request.budget_bytes)});
+        return cases.back().plan.peak_bytes;
+      };
+      const std::int64_t unlimited = add();
+      const std::int64_t least = policy.unlimited ? unlimited : least_budget_bytes(*program, request);
+      for (const std::int64_t eighths : {0, 1, 3, 6, 8, 9}) {
+        request.budget_bytes = least + (unlimited - least) * eighths / 8;
+        add();
+        if (least == unlimited) break;
       }
     }
+  }
+}
+
+// Made once, looked at by every test.
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> all;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) add_plans(seed, all);
+    return all;
+  }();
+  return cases;
+}
+
+void for_each_plan(const std::function<void(const Case&)>& visit) {
+  for (const auto& one : all_cases()) {
+    SCOPED_TRACE(one.name);
+    visit(one);
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
@@ -117,12 +139,17 @@ TEST(PlanProperties, P9EveryOffsetHasItsAlignment) {
   });
 }
 
-// What goes down comes back once, and only where the policy says that it moves anything.
+// What goes down comes back once (under a policy that drops what the tier has, at least once), and only where
+// the policy says that it moves anything.
 TEST(PlanProperties, EveryOffloadedByteComesBack) {
   std::int64_t moving_plans = 0;
   for_each_plan([&](const Case& c) {
     const Simulation simulation = simulate(c.program, c.plan, {});
-    EXPECT_EQ(simulation.offloaded_bytes, simulation.prefetched_bytes);
+    if (c.policy.weighs_times) {
+      EXPECT_LE(simulation.offloaded_bytes, simulation.prefetched_bytes);
+    } else {
+      EXPECT_EQ(simulation.offloaded_bytes, simulation.prefetched_bytes);
+    }
     if (!c.policy.offloads) {
       EXPECT_EQ(simulation.offloaded_bytes, 0);
     } else if (simulation.offloaded_bytes > 0) {

@@ -41,16 +41,16 @@ TEST(Timeline, MemoryChangesWhenPlacementsBeginAndEnd) {
   std::vector<std::pair<std::int64_t, std::int64_t>> totals;
   for (const auto& sample : samples) totals.emplace_back(sample.nanoseconds / kMillisecond, total(sample));
   using Total = std::pair<std::int64_t, std::int64_t>;
-  EXPECT_THAT(totals, ElementsAre(Total{0, 5120}, Total{1, 5632}, Total{3, 5120}, Total{4, 5120}, Total{9, 7168},
-                                  Total{13, 0}));
+  EXPECT_THAT(totals, ElementsAre(Total{0, 5120}, Total{1, 5632}, Total{3, 5120}, Total{4, 5120},
+                                  Total{9, 7168}, Total{13, 0}));
   EXPECT_EQ(samples[1].bytes[static_cast<std::size_t>(Role::workspace)], 512);
 }
 
 TEST(Timeline, AWaitEndsWithTheStepThatEndsLast) {
   const Program program = three_kernels();
   const auto waits = stream_waits(moving_plan(program), example_times());
-  // The offload stands until its map is made, the prefetch until the offload has ended, the last kernel for the
-  // prefetch.
+  // The offload stands until its map is made, the prefetch until the offload has ended, the last kernel for
+  // the prefetch.
   ASSERT_EQ(waits.size(), 3U);
   EXPECT_EQ(waits[0].nanoseconds, (Interval{0, 1 * kMillisecond}));
   EXPECT_EQ(waits[1].nanoseconds, (Interval{0, 4 * kMillisecond}));

@@ -6,6 +6,7 @@
 #include "support/error_message.h"
 #include "support/faulty_tier.h"
 #include "support/random_graph.h"
+#include "support/temporary_directory.h"
 #include "support/training_run.h"
 
 namespace vdnn::testing {
@@ -24,7 +25,8 @@ void expect_same_training(const TrainingRun& run, const TrainingRun& oracle, con
 
 // Every policy at its least budget against unlimited memory; returns the bytes that were moved.
 std::int64_t expect_policies_change_nothing(const Graph& graph, std::uint64_t seed) {
-  Job job(graph, {.device = "reference"});
+  const TemporaryDirectory cache;
+  Job job(graph, {.device = "reference", .cache_directory = cache.path(), .links = Links{}});
   const auto oracle = train(job, job.plan(request("oracle")), {.seed = seed});
   std::int64_t moved = 0;
   for (const auto& policy : policies()) {
@@ -119,6 +121,21 @@ TEST(Executor, AnyTransferMayFail) {
   }
 }
 
+// Under `auto` weights are away between steps: the session's own writes and reads of them may fail as well.
+TEST(Executor, AnyTransferMayFailWhereWeightsMove) {
+  const TemporaryDirectory cache;
+  Job job(weighty(), {.device = "reference", .cache_directory = cache.path(), .links = Links{}});
+  const Plan plan = tightest_plan(job, request("auto"));
+  EXPECT_LT(plan.peak_bytes, tightest_plan(job, request("vdnn-all")).peak_bytes);
+  const auto tier = std::make_shared<FaultyTier>();
+  train(job, plan, {.tier = tier});
+  ASSERT_GE(tier->writes(), 4);
+  for (int n = 1; n <= tier->writes(); ++n)
+    expect_error(job, plan, {.write = n}, fmt::format("write {} fails", n), 0);
+  for (int n = 1; n <= tier->reads(); ++n)
+    expect_error(job, plan, {.read = n}, fmt::format("read {} fails", n), 0);
+}
+
 TEST(Executor, ASessionAfterAFailedOneTrainsAsIfNothingHadHappened) {
   Job job(chain(), {.device = "reference"});
   const Plan plan = tightest_plan(job, request("vdnn-all"));
@@ -147,11 +164,11 @@ TEST(Executor, KnowsWhatIsKeptBetweenSteps) {
   for (std::size_t b = 0; b < job.program().buffers.size(); ++b) {
     const Buffer& buffer = job.program().buffers[b];
     if (buffer.persistent || buffer.result) {
-      const auto offset = executor.offset_between_steps(BufferId(b));
+      const auto offset = executor.place_between_steps(BufferId(b)).offset_bytes;
       EXPECT_GE(offset, 0);
       EXPECT_LE(offset + buffer.placed_bytes(), plan.peak_bytes) << buffer.name;
     } else if (buffer.role == Role::gradient_map) {
-      EXPECT_THROW(static_cast<void>(executor.offset_between_steps(BufferId(b))), UsageError) << buffer.name;
+      EXPECT_THROW(static_cast<void>(executor.place_between_steps(BufferId(b))), UsageError) << buffer.name;
       ++released;
     }
   }

@@ -59,8 +59,18 @@ inline Graph branches() {
   return classify(std::move(b), x);
 }
 
+// Its first classifier's weights and momentum are 324 KiB each, more than its maps.
+inline Graph weighty() {
+  GraphBuilder b("weighty", {2, 2, 48, 48});
+  auto x = convolution_relu(b, "one", b.input(), 2);
+  x = convolution_relu(b, "two", x, 2);
+  x = b.relu("wide_relu", b.fully_connected("wide", x, {.features = 9}));
+  b.softmax_cross_entropy("loss", b.fully_connected("classifier", x, {.features = 5}));
+  return std::move(b).build();
+}
+
 inline std::vector<Graph> moving_networks() {
-  return {chain(), residual(), branches()};
+  return {chain(), residual(), branches(), weighty()};
 }
 
 }  // namespace vdnn::testing

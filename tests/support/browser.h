@@ -12,9 +12,9 @@ namespace vdnn::testing {
 
 enum class Scheme { light, dark };
 
-// What headless Chromium (Debian's package) makes of a page in a window of this width: "width" of its content,
-// "svg_heights", "background" and "text" colours, "rectangles", "foreign" (scripts and whatever would be loaded), and
-// "words", the text a reader sees.
+// What headless Chromium (Debian's package) makes of a page in a window of this width: "width" of its
+// content, "svg_heights", "background" and "text" colours, "rectangles", "foreign" (scripts and whatever
+// would be loaded), and "words", the text a reader sees.
 inline nlohmann::json browse(const std::string& page_path, int width, Scheme scheme) {
   const TemporaryDirectory directory;
   const std::string probe = directory.path() + "/probe.html";
@@ -30,18 +30,19 @@ document.getElementById('page').addEventListener('load', event => {
   document.body.innerHTML = '<pre>' + btoa(unescape(encodeURIComponent(JSON.stringify(found)))) + '</pre>';
 });
 </script></body></html>)");
-  const std::string command = std::string("timeout 120 chromium --headless --no-sandbox --disable-gpu ") +
-                              "--allow-file-access-from-files --virtual-time-budget=10000 --user-data-dir=" +
-                              directory.path() + "/profile " +
-                              (scheme == Scheme::dark ? "--blink-settings=preferredColorScheme=0 " : "") +
-                              "--dump-dom file://" + probe + " 2>/dev/null";
+  const std::string command =
+      std::string("timeout 120 chromium --headless --no-sandbox --disable-gpu ") +
+      "--allow-file-access-from-files --virtual-time-budget=10000 --user-data-dir=" + directory.path() +
+      "/profile " + (scheme == Scheme::dark ? "--blink-settings=preferredColorScheme=0 " : "") +
+      "--dump-dom file://" + probe + " 2>/dev/null";
   FILE* output = popen(command.c_str(), "r");
   std::string dom;
   for (int c = std::fgetc(output); c != EOF; c = std::fgetc(output)) dom += static_cast<char>(c);
   if (pclose(output) != 0) throw std::runtime_error("chromium failed; scripts/setup --tests installs it");
   const auto begin = dom.find("<pre>");
   const auto end = dom.find("</pre>");
-  if (begin == std::string::npos || end == std::string::npos) throw std::runtime_error("the page did not load: " + dom);
+  if (begin == std::string::npos || end == std::string::npos)
+    throw std::runtime_error("the page did not load: " + dom);
   const std::string encoded = dom.substr(begin + 5, end - begin - 5);
   std::string text;
   int bits = 0;

@@ -33,7 +33,7 @@ class FamilyOnCpu : public ::testing::TestWithParam<Family> {
   FamilyOnCpu()
       : job_(make_model(GetParam().name,
                         {.batch = GetParam().batch, .image = GetParam().image, .classes = 10}),
-             {.device = "cpu", .threads = 2, .cache_directory = cache_.path()}) {}
+             {.device = "cpu", .threads = 2, .cache_directory = cache_.path(), .links = Links{}}) {}
 
   void expect_policies_change_nothing(Algorithms algorithms, std::initializer_list<const char*> policies) {
     const auto oracle = train(job_, job_.plan({.policy = "oracle", .algorithms = algorithms}), kOptions);
@@ -60,6 +60,21 @@ TEST_P(FamilyOnCpu, TrainsBitForBitWithTheLeanestKernels) {
 
 TEST_P(FamilyOnCpu, TrainsBitForBitWithTheFastestKernels) {
   expect_policies_change_nothing(Algorithms::performance, {"vdnn-conv", "vdnn-all"});
+}
+
+// Weights and momentum leave, too, and are away between steps.
+TEST_P(FamilyOnCpu, TrainsBitForBitInTheLeastMemoryThatAutoFinds) {
+  PlanRequest request{.policy = "auto"};
+  request.budget_bytes = std::int64_t{1} << 40;
+  static_cast<void>(job_.plan(request));  // measures
+  const Plan plan = tightest_plan(job_, request);
+  const auto oracle = train(job_, unlimited_plan(job_, plan.assignment), kOptions);
+  const auto run = train(job_, plan, kOptions);
+  EXPECT_EQ(run.losses, oracle.losses);
+  EXPECT_EQ(run.digest, oracle.digest);
+  EXPECT_EQ(run.totals.peak_bytes, round_up(plan.peak_bytes, 4096));
+  EXPECT_LT(plan.peak_bytes,
+            least_budget_bytes(job_, {.policy = "vdnn-all", .algorithms = Algorithms::memory}));
 }
 
 TEST_P(FamilyOnCpu, NeedsLessMemoryTheMoreItMoves) {

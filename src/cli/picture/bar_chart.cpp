@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/picture/svg.h"
 
@@ -19,7 +20,9 @@ constexpr double kGap = 14;  // between groups
 double largest_value(const BarChart& chart) {
   double most = chart.limit ? chart.limit->value : 0;
   for (const auto& series : chart.series) {
-    for (const auto& value : series.values) most = std::max(most, value.value_or(0));
+    for (const auto& value : series.values) {
+      if (value && std::isfinite(*value)) most = std::max(most, *value);
+    }
   }
   return most > 0 ? most : 1;
 }
@@ -52,7 +55,7 @@ Svg drawn(const BarChart& chart) {
     svg.text(kLeft - 8, top + (group_height - kGap) / 2 + 4, chart.groups[g], "t", "end");
     for (std::size_t s = 0; s < chart.series.size(); ++s) {
       const auto& value = chart.series[s].values[g];
-      if (!value) continue;
+      if (!value || !std::isfinite(*value)) continue;
       const double y = top + kBar * static_cast<double>(s);
       const std::string number = fmt::format("{:.{}f}", *value, chart.decimals);
       svg.rectangle(kLeft, y, x_of(*value) - kLeft, kBar - 2, fmt::format("s{}", s),

@@ -46,11 +46,12 @@ std::string to_svg(const LanesChart& chart) {
              x(pieces[end].end_seconds) - x(pieces[i].begin_seconds) < kLeastPixels)
         ++end;
       const std::string more = end > i + 1 ? fmt::format(" and {} more", end - i - 1) : "";
-      svg.rectangle(x(pieces[i].begin_seconds), top + 4,
-                    std::max(0.2, x(pieces[end - 1].end_seconds) - x(pieces[i].begin_seconds)), kLane - 8,
-                    fmt::format("s{}", pieces[i].colour),
-                    fmt::format("{}{}: {:.4g} s from {:.4g} s", pieces[i].name, more,
-                                pieces[end - 1].end_seconds - pieces[i].begin_seconds, pieces[i].begin_seconds));
+      svg.rectangle(
+          x(pieces[i].begin_seconds), top + 4,
+          std::max(0.2, x(pieces[end - 1].end_seconds) - x(pieces[i].begin_seconds)), kLane - 8,
+          fmt::format("s{}", pieces[i].colour),
+          fmt::format("{}{}: {:.4g} s from {:.4g} s", pieces[i].name, more,
+                      pieces[end - 1].end_seconds - pieces[i].begin_seconds, pieces[i].begin_seconds));
       i = end;
     }
   }

@@ -60,8 +60,9 @@ class Drawing {
       limit(chart_.network_wide_bytes, "network-wide");
     } else {
       svg_.text(kWidth - kRight, kTop - 6,
-                fmt::format("network-wide allocation: {}, above this chart ↑", size_text(chart_.network_wide_bytes)), "m",
-                "end");
+                fmt::format("network-wide allocation: {}, above this chart ↑",
+                            size_text(chart_.network_wide_bytes)),
+                "m", "end");
     }
     return svg_.element();
   }
@@ -109,7 +110,8 @@ class Drawing {
     double largest = 0;
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       const auto& bytes = samples_[i].bytes;
-      const double below = std::accumulate(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(role), 0.0);
+      const double below =
+          std::accumulate(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(role), 0.0);
       const double end = i + 1 < samples_.size() ? samples_[i + 1].seconds : chart_.step_seconds;
       for (const double at : {samples_[i].seconds, end}) {
         upper.push_back({x(at), y(below + bytes[role])});

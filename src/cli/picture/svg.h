@@ -9,8 +9,8 @@ namespace vdnn::cli {
 // Text made safe inside XML and HTML.
 std::string escaped(std::string_view text);
 
-// An SVG document that is built up; light or dark as the reader's system is. Lengths in pixels. Classes: s0 to
-// s7 fill with a series' colour, t is text, m is muted text, g a grid line, l a limit line.
+// An SVG document that is built up; light or dark as the reader's system is. Lengths in pixels. Classes: s0
+// to s7 fill with a series' colour, t is text, m is muted text, g a grid line, l a limit line.
 class Svg {
  public:
   Svg(double width, double height);

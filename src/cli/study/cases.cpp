@@ -26,6 +26,7 @@ StudyCase study_case(Job& job, const StudyPolicy& policy, std::int64_t budget_by
   }
   const Plan& plan = *planned.plan;
   result.peak_bytes = plan.peak_bytes;
+  result.planned = true;
   result.fits = plan.peak_bytes <= budget_bytes;
   if (!plan.passes.empty()) result.pass = plan.passes.back().name;
   result.simulation = simulate(program, plan, links);
@@ -35,9 +36,12 @@ StudyCase study_case(Job& job, const StudyPolicy& policy, std::int64_t budget_by
 }  // namespace
 
 std::vector<StudyPolicy> study_policies() {
-  return {{"base (m)", "baseline", Algorithms::memory},     {"base (p)", "baseline"},
-          {"all (m)", "vdnn-all", Algorithms::memory},      {"all (p)", "vdnn-all"},
-          {"conv (m)", "vdnn-conv", Algorithms::memory},    {"conv (p)", "vdnn-conv"},
+  return {{"base (m)", "baseline", Algorithms::memory},
+          {"base (p)", "baseline"},
+          {"all (m)", "vdnn-all", Algorithms::memory},
+          {"all (p)", "vdnn-all"},
+          {"conv (m)", "vdnn-conv", Algorithms::memory},
+          {"conv (p)", "vdnn-conv"},
           {"dyn", "vdnn-dyn"}};
 }
 
@@ -61,9 +65,8 @@ std::vector<NetworkStudy> study_networks(const std::string& device, std::int64_t
         largest_workspace_bytes(job.program(), assign_candidates(job.program(), Algorithms::performance));
     study.network_wide_bytes = study.network_wide.total_bytes() + workspace_bytes;
     study.managed_network_wide_bytes = study.network_wide.managed_bytes + workspace_bytes;
-    study.unused_share_without_workspace =
-        1 - static_cast<double>(study.network_wide.largest_layer_bytes) /
-                static_cast<double>(study.network_wide.total_bytes());
+    study.unused_share_without_workspace = 1 - static_cast<double>(study.network_wide.largest_layer_bytes) /
+                                                   static_cast<double>(study.network_wide.total_bytes());
     const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
     study.oracle_seconds = simulate(job.program(), oracle, links).step_seconds;
     for (const auto& policy : study_policies())

@@ -23,6 +23,8 @@ struct StudyCase {
   StudyPolicy policy;
   bool fits = false;
   std::int64_t peak_bytes = 0;  // what it takes, whether that fits or not
+  bool planned =
+      false;         // false: of a policy that searches and found nothing that fits; there is no simulation
   std::string pass;  // of vdnn-dyn: the last it tried
   Simulation simulation;
 };
@@ -30,8 +32,8 @@ struct StudyCase {
 struct NetworkStudy {
   PaperNetwork network{};
   NetworkWide network_wide;  // without workspace
-  // With the largest workspace of the fastest kernels: what a framework of the paper's time allocates, against which
-  // every policy's saving is.
+  // With the largest workspace of the fastest kernels: what a framework of the paper's time allocates,
+  // against which every policy's saving is.
   std::int64_t network_wide_bytes = 0;
   std::int64_t managed_network_wide_bytes = 0;
   double unused_share_without_workspace = 0;

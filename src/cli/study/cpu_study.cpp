@@ -43,7 +43,11 @@ constexpr std::int64_t kNoLimit = std::int64_t{1} << 50;
 std::unique_ptr<Job> open(const SmallNetwork& network, const CpuStudyOptions& options) {
   return std::make_unique<Job>(
       make_model(network.model, {.batch = network.batch, .image = network.image, .classes = kClasses}),
-      JobOptions{.device = "cpu", .threads = options.threads, .optimizer = {.momentum = 0, .weight_decay = 0}, .cache_directory = options.cache, .spill_directory = options.spill});
+      JobOptions{.device = "cpu",
+                 .threads = options.threads,
+                 .optimizer = {.momentum = 0, .weight_decay = 0},
+                 .cache_directory = options.cache,
+                 .spill_directory = options.spill});
 }
 
 std::unique_ptr<Session> train(Job& job, const Plan& plan, const CpuStudyOptions& options) {
@@ -74,11 +78,13 @@ std::vector<CpuCase> plan_cases(Job& job, const SmallNetwork& network) {
     if (policy.policy == "vdnn-dyn") continue;
     add(policy.label, {.policy = policy.policy, .algorithms = policy.algorithms, .budget_bytes = kNoLimit});
     // What it takes is also what it is given: less is refused, more would change nothing.
-    cases.back().plan = job.plan({.policy = policy.policy, .algorithms = policy.algorithms,
+    cases.back().plan = job.plan({.policy = policy.policy,
+                                  .algorithms = policy.algorithms,
                                   .budget_bytes = cases.back().plan.peak_bytes});
   }
   // Two budgets between the least and all.
-  const Plan least = job.plan({.policy = "vdnn-all", .algorithms = Algorithms::memory, .budget_bytes = kNoLimit});
+  const Plan least =
+      job.plan({.policy = "vdnn-all", .algorithms = Algorithms::memory, .budget_bytes = kNoLimit});
   const std::int64_t most = job.plan({.policy = "vdnn-dyn", .budget_bytes = kNoLimit}).peak_bytes;
   for (const int tenths : {1, 5}) {
     add(fmt::format("dyn {}0 %", tenths),
@@ -87,9 +93,10 @@ std::vector<CpuCase> plan_cases(Job& job, const SmallNetwork& network) {
   return cases;
 }
 
-// As many cases side by side as half the free memory holds, in turn, so that the machine's moods hit all alike. Returns
-// the first case that is left.
-std::size_t measure_from(Job& job, std::vector<CpuCase>& cases, std::size_t begin, const CpuStudyOptions& options) {
+// As many cases side by side as half the free memory holds, in turn, so that the machine's moods hit all
+// alike. Returns the first case that is left.
+std::size_t measure_from(Job& job, std::vector<CpuCase>& cases, std::size_t begin,
+                         const CpuStudyOptions& options) {
   const std::int64_t room_bytes = job.device().free_bytes / 2;
   std::vector<std::unique_ptr<Session>> sessions;
   std::int64_t taken_bytes = 0;
@@ -119,7 +126,8 @@ std::vector<CpuCase> run_network(const SmallNetwork& network, const CpuStudyOpti
     one.predicted_slowdown = one.predicted_seconds / cases[0].predicted_seconds;
   }
   for (std::size_t begin = 0; begin < cases.size();) begin = measure_from(*job, cases, begin, options);
-  for (auto& one : cases) one.measured_slowdown = median(one.measured_seconds) / median(cases[0].measured_seconds);
+  for (auto& one : cases)
+    one.measured_slowdown = median(one.measured_seconds) / median(cases[0].measured_seconds);
   return cases;
 }
 
@@ -139,8 +147,10 @@ bool peak_is_equal(const CpuCase& one) {
 Table prediction_table(const std::vector<CpuCase>& cases) {
   Table table{.name = "prediction",
               .title = "Predicted and measured",
-              .note = "Every case, none left out. Predicted: from kernel and copy times that an earlier process kept. Measured: the "
-                      "median of steps that all cases of a network took in turn.",
+              .note =
+                  "Every case, none left out. Predicted: from kernel and copy times that an earlier process "
+                  "kept. Measured: the "
+                  "median of steps that all cases of a network took in turn.",
               .columns = {{"network (batch, image)"},
                           {"policy"},
                           {"budget", Unit::bytes},
@@ -154,8 +164,9 @@ Table prediction_table(const std::vector<CpuCase>& cases) {
   for (const auto& one : cases) {
     const double steps = static_cast<double>(one.measured_seconds.size() + 1);
     table.rows.push_back({one.network.name(), one.policy, static_cast<double>(one.plan.budget_bytes),
-                          peak_is_equal(one) ? "yes" : "no", static_cast<double>(one.totals.offloaded_bytes) / steps,
-                          one.predicted_seconds, median(one.measured_seconds), one.error(), one.predicted_slowdown,
+                          peak_is_equal(one) ? "yes" : "no",
+                          static_cast<double>(one.totals.offloaded_bytes) / steps, one.predicted_seconds,
+                          median(one.measured_seconds), one.error(), one.predicted_slowdown,
                           one.measured_slowdown});
   }
   return table;
@@ -224,13 +235,15 @@ std::vector<Exhibit> cpu_exhibits(const CpuStudyOptions& options, std::string& h
   for (const auto& network : kNetworks) {
     progress.show(done++, kPaperNetworkCount, network.name());
     const auto more = run_network(network, options);
-    say("{}: median error of {} cases {:.1f} %\n", network.name(), more.size(), 100 * median(absolute_errors(more)));
+    say("{}: median error of {} cases {:.1f} %\n", network.name(), more.size(),
+        100 * median(absolute_errors(more)));
     cases.insert(cases.end(), more.begin(), more.end());
   }
   progress.show(done, kPaperNetworkCount, "done");
   const DeviceDescription device = open_device("cpu")->description();
-  heading = fmt::format("# The paper's policies on the CPU device\n\n{}, {} threads. Made by `vdnn study --device cpu`.\n",
-                        device.summary, options.threads > 0 ? options.threads : device.threads);
+  heading = fmt::format(
+      "# The paper's policies on the CPU device\n\n{}, {} threads. Made by `vdnn study --device cpu`.\n",
+      device.summary, options.threads > 0 ? options.threads : device.threads);
   return {{summary_table(cases), ""}, {prediction_table(cases), slowdown_chart(cases)}};
 }
 

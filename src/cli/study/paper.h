@@ -7,8 +7,8 @@
 
 namespace vdnn::cli {
 
-// One of the ten networks of the paper's evaluation, with what was published of it and, where nothing was, what
-// arithmetic gives (fp32, in-place activations, no workspace). Gigabytes as printed there.
+// One of the ten networks of the paper's evaluation, with what was published of it and, where nothing was,
+// what arithmetic gives (fp32, in-place activations, no workspace). Gigabytes as printed there.
 struct PaperNetwork {
   const char* name;
   const char* model;
@@ -46,7 +46,7 @@ inline constexpr double kSlowdownLeast = 1.01;  // of the same, against the orac
 inline constexpr double kSlowdownMost = 1.18;
 inline constexpr double kVgg256Speed = 0.82;  // of the oracle's
 // Not confirmed from an available text:
-inline constexpr double kDynThroughput = 0.97;     // of the baseline's, on networks that fit
+inline constexpr double kDynThroughput = 0.97;         // of the baseline's, on networks that fit
 inline constexpr double kAllMemoryOptimalLoss = 0.58;  // of performance, on average
 }  // namespace paper
 

@@ -30,7 +30,8 @@ struct StudyOptions {
   CpuStudyOptions cpu;
 };
 
-void write_exhibits(const std::string& directory, const std::string& heading, const std::vector<Exhibit>& exhibits) {
+void write_exhibits(const std::string& directory, const std::string& heading,
+                    const std::vector<Exhibit>& exhibits) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed) throw StorageError(fmt::format("cannot make {}: {}", directory, failed.message()));
@@ -53,7 +54,8 @@ std::vector<Exhibit> described_machine(const StudyOptions& options, std::string&
   const DeviceDescription device = open_device(options.device)->description();
   const std::int64_t budget_bytes = options.memory.empty() ? device.free_bytes : parse_bytes(options.memory);
   heading = fmt::format(
-      "# The paper's evaluation on {}\n\n{}. Budget {}. Made by `vdnn study --device {} -o DIRECTORY`; what is assumed is "
+      "# The paper's evaluation on {}\n\n{}. Budget {}. Made by `vdnn study --device {} -o DIRECTORY`; what "
+      "is assumed is "
       "in docs/profiles.md, why figures deviate in docs/reproduction.md.\n",
       device.name, device.summary, format_bytes(budget_bytes), device.name);
   Progress progress("study");
@@ -67,8 +69,8 @@ std::vector<Exhibit> described_machine(const StudyOptions& options, std::string&
 
 // This program once more, to measure; throws where that fails.
 void measure_in_a_process_of_its_own(const CpuStudyOptions& options) {
-  std::vector<std::string> arguments = {"vdnn", "study", "--device", "cpu", "--measure-only", "--steps",
-                                        std::to_string(options.steps)};
+  std::vector<std::string> arguments = {
+      "vdnn", "study", "--device", "cpu", "--measure-only", "--steps", std::to_string(options.steps)};
   const auto pass = [&](const char* option, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {option, value});
   };
@@ -79,12 +81,14 @@ void measure_in_a_process_of_its_own(const CpuStudyOptions& options) {
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   pid_t child = 0;
-  if (const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ); error != 0)
+  if (const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ);
+      error != 0)
     throw Error(fmt::format("cannot start this program once more: {}", std::strerror(error)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw Error("measuring failed; there is nothing to predict from");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw Error("measuring failed; there is nothing to predict from");
 }
 
 std::vector<Exhibit> this_machine(const CpuStudyOptions& options, std::string& heading) {
@@ -96,7 +100,8 @@ void study(const StudyOptions& options) {
   std::string heading;
   const bool described = options.device.rfind("profile:", 0) == 0;
   if (!described && options.device != "cpu") throw UsageError("--device is cpu or profile:NAME");
-  if (!described && !options.memory.empty()) throw UsageError("--device cpu has budgets of its own; leave out --memory");
+  if (!described && !options.memory.empty())
+    throw UsageError("--device cpu has budgets of its own; leave out --memory");
   if (options.cpu.measure_only) return measure_for_cpu_study(options.cpu);
   const auto exhibits = described ? described_machine(options, heading) : this_machine(options.cpu, heading);
   for (const auto& exhibit : exhibits) tell(stdout, "{}\n", to_text(exhibit.table));
@@ -107,22 +112,28 @@ void study(const StudyOptions& options) {
 
 void add_study(CLI::App& app) {
   auto options = std::make_shared<StudyOptions>();
-  auto* command = app.add_subcommand("study", "The paper's ten networks under every policy, beside its figures");
+  auto* command =
+      app.add_subcommand("study", "The paper's ten networks under every policy, beside its figures");
   command->footer("Example: vdnn study -o study; vdnn study --device cpu -o study-cpu");
   command
       ->add_option("--device", options->device,
                    "profile:NAME to predict for a described machine; cpu to run smaller networks for real")
       ->capture_default_str();
-  command->add_option("--memory", options->memory, "The budget (default the device's memory)")->check(not_empty());
-  command->add_option("-o,--output", options->output, "Directory for Markdown, CSV and SVG")->check(not_empty());
+  command->add_option("--memory", options->memory, "The budget (default the device's memory)")
+      ->check(not_empty());
+  command->add_option("-o,--output", options->output, "Directory for Markdown, CSV and SVG")
+      ->check(not_empty());
   command->add_option("--steps", options->cpu.steps, "On the cpu: steps measured of each case")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--threads", options->cpu.threads, "On the cpu (default: as many as the process may use)");
+  command->add_option("--threads", options->cpu.threads,
+                      "On the cpu (default: as many as the process may use)");
   command->add_option("--spill", options->cpu.spill, "On the cpu: directory for offloaded maps");
-  command->add_option("--cache", options->cpu.cache, "On the cpu: directory of measured times (default ~/.cache/vdnn)");
-  command->add_flag("--measure-only", options->cpu.measure_only,
-                    "On the cpu: only measure what predictions go by; a study does so first, in a process of its own");
+  command->add_option("--cache", options->cpu.cache,
+                      "On the cpu: directory of measured times (default ~/.cache/vdnn)");
+  command->add_flag(
+      "--measure-only", options->cpu.measure_only,
+      "On the cpu: only measure what predictions go by; a study does so first, in a process of its own");
   command->callback([options] { study(*options); });
 }
 

@@ -13,9 +13,8 @@ namespace vdnn::cli {
 namespace {
 
 std::string for_people(const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  const auto* number = std::get_if<double>(&cell);
-  if (number == nullptr) return "";
+  if (!cell.number) return cell.text;
+  const std::optional<double>& number = cell.number;
   switch (unit) {
     case Unit::bytes:
       return fmt::format("{:.2f} GiB", *number / static_cast<double>(kGiB));
@@ -35,16 +34,14 @@ std::string for_people(const Cell& cell, Unit unit) {
 }
 
 std::string as_it_is(const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    if (text->find_first_of(",\"\n") == std::string::npos) return *text;
+  if (!cell.number) {
+    if (cell.text.find_first_of(",\"\n") == std::string::npos) return cell.text;
     std::string quoted = "\"";
-    for (const char c : *text) quoted.append(c == '"' ? 2 : 1, c);
+    for (const char c : cell.text) quoted.append(c == '"' ? 2 : 1, c);
     return quoted + '"';
   }
-  const auto* number = std::get_if<double>(&cell);
-  if (number == nullptr) return "";
-  if (unit == Unit::bytes) return fmt::format("{}", std::llround(*number));
-  return fmt::format("{:.6g}", *number);
+  if (unit == Unit::bytes) return fmt::format("{}", std::llround(*cell.number));
+  return fmt::format("{:.6g}", *cell.number);
 }
 
 // A column's name in a CSV file says its unit.

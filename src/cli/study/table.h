@@ -1,12 +1,14 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace vdnn::cli {
 
-// How a column's numbers are written: for people (GiB, per cent, ...) or, in CSV, as they are (bytes, shares).
+// How a column's numbers are written: for people (GiB, per cent, ...) or, in CSV, as they are (bytes,
+// shares).
 enum class Unit { text, bytes, share, points, ratio, seconds, count };
 
 struct Column {
@@ -14,13 +16,23 @@ struct Column {
   Unit unit = Unit::text;
 };
 
-// Empty where there is nothing to say. points: a difference of two shares.
-using Cell = std::variant<std::monostate, std::string, double>;
+// A text, or a number in its column's unit; neither where there is nothing to say. points: a difference of
+// two shares.
+struct Cell {
+  Cell() = default;
+  Cell(const char* what) : text(what) {}
+  Cell(std::string what) : text(std::move(what)) {}
+  Cell(double value) : number(value) {}
+  Cell(std::optional<double> value) : number(value) {}
+
+  std::string text;
+  std::optional<double> number;
+};
 
 struct Table {
-  std::string name;   // of its files
+  std::string name;  // of its files
   std::string title;
-  std::string note;   // what it means and how it was computed; one paragraph
+  std::string note;  // what it means and how it was computed; one paragraph
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 };

@@ -46,6 +46,14 @@ class HostContext : public DeviceContext {
                     std::span<const float> values) override;
   void read_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
                    std::span<float> values) override;
+  void write_values(BufferId buffer, std::span<std::byte> bytes, std::int64_t first,
+                    std::span<const float> values) const override {
+    code_.write_values(buffer, bytes.data(), first, values);
+  }
+  void read_values(BufferId buffer, std::span<const std::byte> bytes, std::int64_t first,
+                   std::span<float> values) const override {
+    code_.read_values(buffer, bytes.data(), first, values);
+  }
   [[nodiscard]] std::int64_t measured_peak_bytes() const override { return arena_.resident_extent_bytes(); }
   [[nodiscard]] StreamTimes times() const override { return streams_.times(); }
   void enable_spans() override { streams_.enable_spans(); }

@@ -7,5 +7,6 @@ namespace vdnn {
 extern const Packer kLargestFirst;
 extern const Packer kLongestFirst;
 extern const Packer kAreaFirst;
+extern const Packer kPromoteHighest;
 
 }  // namespace vdnn

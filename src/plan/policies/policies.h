@@ -9,5 +9,6 @@ extern const Policy kOracle;
 extern const Policy kVdnnAll;
 extern const Policy kVdnnConv;
 extern const Policy kVdnnDyn;
+extern const Policy kAuto;
 
 }  // namespace vdnn

@@ -99,13 +99,7 @@ class DynamicSearch {
   PlanResult finished(PlanResult& result, const Decisions& decisions) {
     Plan& plan = *result.plan;
     plan.passes = std::move(tried_);
-    if (problem_.request.assignment) return std::move(result);
-    const std::vector<std::int64_t> occupied = occupied_bytes(problem_, decisions);
-    for (std::size_t k = 0; k < plan.assignment.size(); ++k) {
-      if (problem_.program.kernels[k].candidates.size() < 2) continue;
-      plan.choices.push_back(
-          {.kernel = KernelId(k), .fastest = fastest_[k], .room_bytes = plan.budget_bytes - occupied[k]});
-    }
+    if (!problem_.request.assignment) remember_choices(problem_, decisions, fastest_, plan);
     return std::move(result);
   }
 

@@ -1,0 +1,42 @@
+#include "train/values_between_steps.h"
+
+namespace vdnn {
+
+void ValuesBetweenSteps::write(BufferId buffer, std::int64_t first, std::span<const float> values) {
+  const auto place = executor_.place_between_steps(buffer);
+  if (!place.in_tier) return context_.write_values(buffer, place.offset_bytes, first, values);
+  // Written from its begin to its end: what the tier had before does not matter.
+  stage(buffer, place.offset_bytes, first > 0);
+  context_.write_values(buffer, staged_bytes(), first, values);
+  written_ = true;
+}
+
+void ValuesBetweenSteps::read(BufferId buffer, std::int64_t first, std::span<float> values) {
+  const auto place = executor_.place_between_steps(buffer);
+  if (!place.in_tier) return context_.read_values(buffer, place.offset_bytes, first, values);
+  stage(buffer, place.offset_bytes, true);
+  context_.read_values(buffer, std::span<const std::byte>(staged_bytes()), first, values);
+}
+
+void ValuesBetweenSteps::finish() {
+  if (written_) tier_->write(tier_offset_bytes_, staged_bytes());
+  written_ = false;
+  staged_ = {};
+  memory_.reset();
+}
+
+void ValuesBetweenSteps::stage(BufferId buffer, std::int64_t tier_offset_bytes, bool read) {
+  if (staged_ == buffer) return;
+  finish();
+  const std::int64_t bytes = program_.buffer(buffer).placed_bytes();
+  memory_.emplace(bytes, bytes);
+  staged_ = buffer;
+  tier_offset_bytes_ = tier_offset_bytes;
+  if (read) tier_->read(tier_offset_bytes, staged_bytes());
+}
+
+std::span<std::byte> ValuesBetweenSteps::staged_bytes() const {
+  return {memory_->data(), static_cast<std::size_t>(program_.buffer(staged_).placed_bytes())};
+}
+
+}  // namespace vdnn

@@ -1,0 +1,148 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "plan/lowered.h"
+#include "vdnn/bytes.h"
+#include "vdnn/session.h"
+#include "vdnn/zoo.h"
+
+// What `auto` promises, on networks of the zoo on a described machine.
+namespace vdnn::testing {
+namespace {
+
+struct Network {
+  const char* name;
+  std::int64_t batch;
+  friend std::ostream& operator<<(std::ostream& out, const Network& network) { return out << network.name; }
+};
+
+class AutoOnTheZoo : public ::testing::TestWithParam<Network> {
+ protected:
+  AutoOnTheZoo()
+      : job(make_model(GetParam().name, {.batch = GetParam().batch}), {.device = "profile:titan-x"}) {}
+
+  [[nodiscard]] PlanResult planned(const std::string& policy, std::int64_t budget_bytes,
+                                   Algorithms algorithms = Algorithms::performance) {
+    return make_plan(
+        job.program(),
+        {.policy = policy, .algorithms = algorithms, .budget_bytes = budget_bytes, .links = job.links()});
+  }
+  [[nodiscard]] double seconds(const Plan& plan) {
+    return simulate(job.program(), plan, job.links()).step_seconds;
+  }
+  [[nodiscard]] std::int64_t least_budget() {
+    return planned("auto", 1).infeasible.value().least_budget_bytes;
+  }
+  [[nodiscard]] std::int64_t all() { return planned("auto", kUnlimited).plan.value().peak_bytes; }
+
+  Job job;
+};
+
+// Working set of the worst kernel at its leanest, and the batch that is staged meanwhile.
+std::int64_t lower_bound_bytes(const Program& program) {
+  std::int64_t staged = 0;
+  for (const auto& buffer : program.buffers)
+    staged += buffer.persistent && buffer.role == Role::input ? buffer.placed_bytes() : 0;
+  std::int64_t bound = 0;
+  for (const auto& kernel : program.kernels) {
+    std::int64_t least = INT64_MAX;
+    for (const auto& candidate : kernel.candidates)
+      least = std::min(least, working_set_bytes(program, kernel, candidate));
+    bound = std::max(bound, least + (kernel.phase == Phase::load ? 0 : staged));
+  }
+  return bound;
+}
+
+TEST_P(AutoOnTheZoo, AsTheBudgetFallsThePeakNeverRisesAndTimeNeverFalls) {
+  const std::int64_t least = least_budget();
+  const std::int64_t most = all();
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int kBudgets = 3;  // ten times as slow
+#else
+  constexpr int kBudgets = 12;
+#endif
+  std::int64_t peak_before = 0;
+  double seconds_before = HUGE_VAL;
+  for (int i = 0; i < kBudgets; ++i) {
+    const std::int64_t budget = least + (most - least) * i / (kBudgets - 1);
+    const Plan plan = planned("auto", budget).plan.value();
+    EXPECT_THAT(verify_plan(job.program(), plan), ::testing::IsEmpty());
+    EXPECT_LE(plan.peak_bytes, budget);
+    EXPECT_GE(plan.peak_bytes, peak_before) << format_bytes(budget);
+    EXPECT_LE(seconds(plan), seconds_before) << format_bytes(budget);
+    peak_before = plan.peak_bytes;
+    seconds_before = seconds(plan);
+  }
+}
+
+TEST_P(AutoOnTheZoo, IsNeverSlowerThanAPolicyOfThePaperThatFits) {
+  const std::int64_t least = least_budget();
+  const std::int64_t most = all();
+  for (const int tenths : {1, 3, 5, 8, 10}) {
+    const std::int64_t budget = least + (most - least) * tenths / 10;
+    const double ours = seconds(planned("auto", budget).plan.value());
+    for (const char* policy : {"baseline", "vdnn-conv", "vdnn-all", "vdnn-dyn"}) {
+      for (const auto algorithms : {Algorithms::memory, Algorithms::performance}) {
+        const auto other = planned(policy, budget, algorithms).plan;
+        if (!other) continue;
+        EXPECT_LE(ours, seconds(*other)) << policy << " in " << format_bytes(budget);
+      }
+    }
+  }
+}
+
+TEST_P(AutoOnTheZoo, TheLeastBudgetIsNearTheLargestWorkingSet) {
+  const std::int64_t least = least_budget();
+  const std::int64_t bound = lower_bound_bytes(job.program());
+  const Plan plan = planned("auto", least).plan.value();
+  EXPECT_EQ(plan.peak_bytes, least);
+  EXPECT_FALSE(planned("auto", least - 1).plan);
+  const double ratio = static_cast<double>(least) / static_cast<double>(bound);
+  fmt::print("{}: least budget {}, lower bound {}, ratio {:.3f}\n", GetParam().name, format_bytes(least),
+             format_bytes(bound), ratio);
+  EXPECT_LT(ratio, 1.15);
+}
+
+TEST_P(AutoOnTheZoo, WithEnoughMemoryNothingMoves) {
+  const Plan plan = planned("auto", all()).plan.value();
+  EXPECT_EQ(plan.tier_bytes, 0);
+  EXPECT_EQ(plan.assignment, assign_candidates(job.program(), Algorithms::performance));
+}
+
+std::string network_name(const ::testing::TestParamInfo<Network>& of) {
+  std::string name = of.param.name;
+  std::erase(name, '-');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, AutoOnTheZoo,
+                         ::testing::Values(Network{"alexnet", 128}, Network{"overfeat", 128},
+                                           Network{"googlenet", 128}, Network{"vgg-16", 64},
+                                           Network{"vgg-116", 32}, Network{"resnet-50", 64}),
+                         network_name);
+
+// Weights, gradients and momentum of VGG-16 take 1.6 GB.
+TEST(Auto, TrainsInLessThanItsWeightsTake) {
+  Job job(make_model("vgg-16", {.batch = 8}), {.device = "cpu"});
+  std::int64_t weights = 0;
+  for (const auto& buffer : job.program().buffers) {
+    if (buffer.persistent && buffer.role != Role::input) weights += buffer.placed_bytes();
+  }
+  const PlanResult result = make_plan(job.program(), {.policy = "auto", .budget_bytes = 1});
+  EXPECT_LT(result.infeasible.value().least_budget_bytes, weights);
+}
+
+TEST(Auto, GivesEachKernelAReasonForItsAlgorithm) {
+  Job job(make_model("alexnet", {.batch = 128}), {.device = "profile:titan-x-cudnn4"});
+  const Plan plan = job.plan({.policy = "auto", .budget_bytes = parse_bytes("600MiB")});
+  EXPECT_EQ(plan.algorithms, Algorithms::mixed);
+  EXPECT_FALSE(plan.choices.empty());
+  ASSERT_EQ(plan.passes.size(), 1U);
+  EXPECT_EQ(plan.passes[0].peak_bytes, plan.peak_bytes);
+}
+
+}  // namespace
+}  // namespace vdnn::testing
