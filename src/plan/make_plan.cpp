@@ -100,13 +100,6 @@ std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decis
   return occupied;
 }
 
-std::int64_t live_peak_bytes(const PlanProblem& problem, const Decisions& decisions,
-                             const std::vector<int>& assignment) {
-  const Schedule schedule = make_schedule(problem.program, problem.uses, decisions, assignment);
-  const auto live = live_bytes_by_step(schedule.placements, schedule.steps.size());
-  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
-}
-
 void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
                       Plan& plan) {
   const std::vector<std::int64_t> occupied = occupied_bytes(problem, decisions);

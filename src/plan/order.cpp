@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
+#include <numeric>
 
 #include "plan/schedule.h"
 
@@ -114,23 +116,38 @@ class Order {
     }
   }
 
-  // O(copies x placements): kernels follow each other on one stream anyway.
+  // Goes through the stays in order of time and remembers who had each byte last. Who had it before that one
+  // is behind it already.
   void order_address_reuse() {
-    for (std::size_t next = 0; next < placements_.size(); ++next) {
-      const auto first = first_access_[next];
-      if (first < 0) continue;
-      const bool copied_in = steps_[static_cast<std::size_t>(first)].kind == StepKind::prefetch;
-      for (std::size_t previous = 0; previous < placements_.size(); ++previous) {
-        const Clock& last = last_access_[previous];
-        if (!copied_in && last[1] < 0 && last[2] < 0) continue;
-        const Placement& a = placements_[previous];
-        const Placement& b = placements_[next];
-        if (previous == next || a.steps.end > b.steps.begin) continue;
-        if (a.offset_bytes >= b.offset_bytes + b.bytes || b.offset_bytes >= a.offset_bytes + a.bytes)
-          continue;
-        for (const auto step : last) require(first, step);
+    std::vector<std::size_t> order(placements_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return placements_[a].steps.begin < placements_[b].steps.begin; });
+    for (const auto next : order) {
+      const Placement& stay = placements_[next];
+      if (first_access_[next] < 0 || stay.bytes <= 0) continue;
+      const std::int64_t begin = stay.offset_bytes;
+      const std::int64_t end = begin + stay.bytes;
+      split_owners(begin);
+      split_owners(end);
+      const auto first = owners_.lower_bound(begin);
+      const auto last = owners_.lower_bound(end);
+      for (auto owner = first; owner != last; ++owner) {
+        for (const auto step : last_access_[owner->second.stay]) require(first_access_[next], step);
       }
+      owners_.erase(first, last);
+      owners_[begin] = {end, next};
     }
+  }
+
+  // So that an owner's bytes begin or end here where they go across.
+  void split_owners(std::int64_t at) {
+    auto owner = owners_.upper_bound(at);
+    if (owner == owners_.begin()) return;
+    --owner;
+    if (owner->first == at || owner->second.end <= at) return;
+    owners_[at] = owner->second;
+    owner->second.end = at;
   }
 
   // Keeps, per step, only the requirements that are not implied by its stream's order and other waits.
@@ -162,12 +179,18 @@ class Order {
     }
   }
 
+  struct Owner {
+    std::int64_t end = 0;  // of its bytes
+    std::size_t stay = 0;
+  };
+
   const Program& program_;
   std::vector<PlanStep>& steps_;
   const std::vector<Placement>& placements_;
   std::vector<std::vector<std::size_t>> stays_;  // placements by buffer
   std::vector<Clock> required_;                  // by step
   std::vector<std::int32_t> first_access_;       // by placement
+  std::map<std::int64_t, Owner> owners_;         // by the begin of their bytes
   std::vector<Clock> last_access_;               // by placement and stream
 };
 

@@ -35,7 +35,7 @@ std::int64_t live_peak_bytes(std::span<const Block> blocks) {
 }
 
 // Within this share of the bound, no other packer is asked.
-constexpr std::int64_t kGoodEnough = 256;
+constexpr std::int64_t kGoodEnough = 64;
 
 void pack_lowest(std::span<Block> blocks) {
   const std::int64_t bound = live_peak_bytes(blocks);

@@ -53,10 +53,6 @@ std::vector<int> requested_assignment(const PlanProblem& problem);
 // Live bytes at each kernel, its workspace left out.
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions);
 
-// The most live bytes at any kernel, workspace included: no packing takes less.
-std::int64_t live_peak_bytes(const PlanProblem& problem, const Decisions& decisions,
-                             const std::vector<int>& assignment);
-
 // Keeps in the plan, for each kernel with several candidates, the fastest and the room that there was.
 void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
                       Plan& plan);

@@ -51,8 +51,8 @@ void keep_step_times(const Program& program, const Plan& plan, const std::vector
 Program with_step_times(Program program, const std::string& machine, const std::string& directory) {
   if (directory.empty()) return program;
   const MeasuredNumbers known = read_measured(file_of(directory), machine);
-  // How much longer the kernels that ran in kept steps took there, by the time that they take alone; of the whole
-  // program's, each kernel at its fastest.
+  // How much longer the kernels that ran in kept steps took there, by the time that they take alone; of the
+  // whole program's, each kernel at its fastest.
   double alone_seconds = 0;
   double known_alone_seconds = 0;
   double known_step_seconds = 0;

@@ -16,8 +16,8 @@ namespace vdnn {
 void keep_step_times(const Program& program, const Plan& plan, const std::vector<StepTimes>& steps,
                      const std::string& machine, const std::string& directory);
 
-// The program with these times in place of its own. Candidates that ran in no kept step have their own times, longer
-// by what is typical of those that did, where these make up at least half of the step.
+// The program with these times in place of its own. Candidates that ran in no kept step have their own times,
+// longer by what is typical of those that did, where these make up at least half of the step.
 Program with_step_times(Program program, const std::string& machine, const std::string& directory);
 
 }  // namespace vdnn

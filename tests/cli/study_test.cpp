@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ TEST_P(GoldenStudy, MakesTheFilesOfTheDocumentation) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(files_of(made), files_of(expected));
   for (const auto& name : files_of(expected)) {
-    EXPECT_EQ(read_file(made + "/" + name), read_file(expected + "/" + name))
+    EXPECT_EQ(read_file(fmt::format("{}/{}", made, name)), read_file(fmt::format("{}/{}", expected, name)))
         << name << ": if the change is meant, run vdnn study --device profile:" << GetParam()
         << " -o docs/study/" << GetParam();
   }

@@ -14,21 +14,22 @@ class GapsOfTheSample : public ::testing::Test {
  protected:
   [[nodiscard]] std::vector<Gap> of(std::string_view name) const {
     std::vector<Gap> found;
-    for (const auto& gap : gaps.all) {
-      if (program.buffer(gap.buffer).name == name) found.push_back(gap);
+    for (const auto& gap : gaps_.all) {
+      if (program_.buffer(gap.buffer).name == name) found.push_back(gap);
     }
     return found;
   }
   [[nodiscard]] std::int32_t kernel(std::string_view op, std::string_view name) const {
-    for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-      if (program.kernels[k].op == op && program.kernels[k].name == name) return static_cast<std::int32_t>(k);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k) {
+      if (program_.kernels[k].op == op && program_.kernels[k].name == name)
+        return static_cast<std::int32_t>(k);
     }
     throw std::out_of_range(std::string(name));
   }
 
-  Program program = lowered(sample_network());
-  Uses uses = find_uses(program);
-  Gaps gaps = find_gaps(program, uses);
+  Program program_ = lowered(sample_network());
+  Uses uses_ = find_uses(program_);
+  Gaps gaps_ = find_gaps(program_, uses_);
 };
 
 // conv1's map is written, rectified in place and read by conv2; then by conv2's weight gradient; then by the
@@ -47,11 +48,11 @@ TEST_F(GapsOfTheSample, AMapHasTwoOneOfThemBehindItsLastBackwardReaderButOne) {
 TEST_F(GapsOfTheSample, WhatIsSmallOrStagedOrAResultStays) {
   EXPECT_THAT(of("conv1.weight"), IsEmpty());
   EXPECT_THAT(of("staged_images"), IsEmpty());
-  for (const auto& gap : gaps.all) EXPECT_FALSE(program.buffer(gap.buffer).result);
+  for (const auto& gap : gaps_.all) EXPECT_FALSE(program_.buffer(gap.buffer).result);
 }
 
 TEST_F(GapsOfTheSample, WhatPersistsHasAGapThatGoesRound) {
-  const auto kernels = static_cast<std::int32_t>(program.kernels.size());
+  const auto kernels = static_cast<std::int32_t>(program_.kernels.size());
   const auto found = of("fc.weight");
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.back().from, kernel("sgd_update", "fc.weight"));
@@ -62,12 +63,12 @@ TEST_F(GapsOfTheSample, WhatPersistsHasAGapThatGoesRound) {
 }
 
 TEST_F(GapsOfTheSample, InsideAGapNobodyUsesTheBuffer) {
-  const auto kernels = static_cast<std::int32_t>(program.kernels.size());
-  for (const auto& gap : gaps.all) {
+  const auto kernels = static_cast<std::int32_t>(program_.kernels.size());
+  for (const auto& gap : gaps_.all) {
     EXPECT_GE(gap.to - gap.from, 2);
-    for (const auto& use : uses[gap.buffer.index()]) {
+    for (const auto& use : uses_[gap.buffer.index()]) {
       for (const std::int32_t at : {use.kernel, use.kernel + kernels})
-        EXPECT_FALSE(gap.from < at && at < gap.to) << program.buffer(gap.buffer).name;
+        EXPECT_FALSE(gap.from < at && at < gap.to) << program_.buffer(gap.buffer).name;
     }
   }
 }

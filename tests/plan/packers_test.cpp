@@ -182,7 +182,7 @@ TEST(PackLowest, IsNeverWorseThanAnyRegisteredPackerUnlessGoodEnough) {
     for (const auto* packer : registered_packers()) {
       auto blocks = random_blocks(seed, 60);
       packer->pack(blocks);
-      const std::int64_t good_enough = live_peak_bytes(blocks) + live_peak_bytes(blocks) / 256;
+      const std::int64_t good_enough = live_peak_bytes(blocks) + live_peak_bytes(blocks) / 64;
       EXPECT_LE(extent_bytes(lowest), std::max(extent_bytes(blocks), good_enough))
           << packer->name << " seed " << seed;
     }

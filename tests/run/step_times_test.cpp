@@ -13,24 +13,27 @@ constexpr const char* kMachine = "machine";
 class StepTimesFile : public ::testing::Test {
  protected:
   StepTimesFile() {
-    for (std::size_t k = 0; k < program.kernels.size(); ++k)
-      program.kernels[k].signature = "kernel" + std::to_string(k);
-    program.kernels[1].candidates[1].algorithm = "fast";
-    plan.assignment = {0, 1, 0};
-    plan.steps = {{.kernel = KernelId(0)}, {.kernel = KernelId(1)}, {.kernel = KernelId(2)}};
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+      program_.kernels[k].signature = "kernel" + std::to_string(k);
+    program_.kernels[1].candidates[1].algorithm = "fast";
+    plan_.assignment = {0, 1, 0};
+    plan_.steps = {{.kernel = KernelId(0)}, {.kernel = KernelId(1)}, {.kernel = KernelId(2)}};
   }
 
   [[nodiscard]] double seconds(std::size_t kernel, std::size_t candidate = 0,
                                const std::string& machine = kMachine) const {
-    return with_step_times(program, machine, directory.path()).kernels[kernel].candidates[candidate].seconds;
+    return with_step_times(program_, machine, directory_.path())
+        .kernels[kernel]
+        .candidates[candidate]
+        .seconds;
   }
   void keep(const std::vector<StepTimes>& steps) const {
-    keep_step_times(program, plan, steps, kMachine, directory.path());
+    keep_step_times(program_, plan_, steps, kMachine, directory_.path());
   }
 
-  Program program = three_kernels();
-  Plan plan;
-  TemporaryDirectory directory;
+  Program program_ = three_kernels();
+  Plan plan_;
+  TemporaryDirectory directory_;
 };
 
 // Three training steps in which the kernels take different times.
@@ -61,7 +64,7 @@ TEST_F(StepTimesFile, ACandidateThatDidNotRunIsLongerByWhatIsTypical) {
 
 // Here two of three, 5 of 7 ms, ran with no copy beside them.
 TEST_F(StepTimesFile, KernelsBesideACopyDoNotCount) {
-  plan.steps.insert(plan.steps.begin() + 1, {.kind = StepKind::offload, .buffer = kMap});
+  plan_.steps.insert(plan_.steps.begin() + 1, {.kind = StepKind::offload, .buffer = kMap});
   keep({{{0, 2'000'000}, {2'500'000, 7'000'000}, {2'000'000, 6'000'000}, {7'000'000, 15'000'000}}});
   EXPECT_DOUBLE_EQ(seconds(0), 2e-3);
   EXPECT_DOUBLE_EQ(seconds(2), 8e-3);
@@ -69,17 +72,17 @@ TEST_F(StepTimesFile, KernelsBesideACopyDoNotCount) {
 }
 
 TEST_F(StepTimesFile, AFewKernelsSayNothingOfTheOthers) {
-  program.kernels[0].candidates[0].seconds = 1e-6;
+  program_.kernels[0].candidates[0].seconds = 1e-6;
   keep(three_steps());
-  for (auto& kernel : program.kernels) kernel.signature += " of another size";
-  program.kernels[0].signature = "kernel0";
+  for (auto& kernel : program_.kernels) kernel.signature += " of another size";
+  program_.kernels[0].signature = "kernel0";
   EXPECT_DOUBLE_EQ(seconds(0), 3e-3);
   EXPECT_DOUBLE_EQ(seconds(2), 4e-3);
 }
 
 TEST_F(StepTimesFile, WithoutADirectoryNothingIsKept) {
-  keep_step_times(program, plan, three_steps(), kMachine, "");
-  EXPECT_EQ(with_step_times(program, kMachine, "").kernels[0].candidates[0].seconds, 1e-3);
+  keep_step_times(program_, plan_, three_steps(), kMachine, "");
+  EXPECT_EQ(with_step_times(program_, kMachine, "").kernels[0].candidates[0].seconds, 1e-3);
 }
 
 }  // namespace

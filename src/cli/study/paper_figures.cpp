@@ -84,6 +84,19 @@ double dyn_saving(const NetworkStudy& study) {
   return 1 - dyn.simulation.managed_average_bytes / static_cast<double>(study.managed_network_wide_bytes);
 }
 
+void add_networks_beyond(Figures& figures, const std::vector<const NetworkStudy*>& beyond) {
+  figures.shares("average cut beyond 12 GB, at best, managed",
+                 {paper::kAverageCutLeast, paper::kAverageCutMost},
+                 map(beyond, [](const auto& s) { return best_saving(s, true); }));
+  figures.shares("average cut beyond 12 GB, at best, all memory",
+                 {paper::kAverageCutLeast, paper::kAverageCutMost},
+                 map(beyond, [](const auto& s) { return best_saving(s, false); }));
+  figures.shares("average cut beyond 12 GB, dyn, managed", {paper::kAverageCutLeast, paper::kAverageCutMost},
+                 map(beyond, dyn_saving));
+  figures.shares("slowdown beyond 12 GB, dyn", {paper::kSlowdownLeast - 1, paper::kSlowdownMost - 1},
+                 map(beyond, [](const auto& s) { return 1 / speed(s, "dyn") - 1; }));
+}
+
 }  // namespace
 
 Table paper_figures(const std::vector<NetworkStudy>& studies, std::int64_t budget_bytes) {
@@ -131,16 +144,7 @@ Table paper_figures(const std::vector<NetworkStudy>& studies, std::int64_t budge
     figures.share(what + ", managed", *study.network.average_saving, best_saving(study, true));
     figures.add(what + ", all memory", "", fmt::format("{:.1f} %", 100 * best_saving(study, false)), "");
   }
-  figures.shares("average cut beyond 12 GB, at best, managed",
-                 {paper::kAverageCutLeast, paper::kAverageCutMost},
-                 map(beyond, [](const auto& s) { return best_saving(s, true); }));
-  figures.shares("average cut beyond 12 GB, at best, all memory",
-                 {paper::kAverageCutLeast, paper::kAverageCutMost},
-                 map(beyond, [](const auto& s) { return best_saving(s, false); }));
-  figures.shares("average cut beyond 12 GB, dyn, managed", {paper::kAverageCutLeast, paper::kAverageCutMost},
-                 map(beyond, dyn_saving));
-  figures.shares("slowdown beyond 12 GB, dyn", {paper::kSlowdownLeast - 1, paper::kSlowdownMost - 1},
-                 map(beyond, [](const auto& s) { return 1 / speed(s, "dyn") - 1; }));
+  add_networks_beyond(figures, beyond);
   for (const auto& study : studies) {
     if (std::string(study.network.name) == "VGG-16 (256)")
       figures.share(

@@ -19,11 +19,13 @@ struct Column {
 // A text, or a number in its column's unit; neither where there is nothing to say. points: a difference of
 // two shares.
 struct Cell {
+  // NOLINTBEGIN(google-explicit-constructor): rows are written as lists of texts and numbers
   Cell() = default;
   Cell(const char* what) : text(what) {}
   Cell(std::string what) : text(std::move(what)) {}
   Cell(double value) : number(value) {}
   Cell(std::optional<double> value) : number(value) {}
+  // NOLINTEND(google-explicit-constructor)
 
   std::string text;
   std::optional<double> number;

@@ -11,8 +11,8 @@ constexpr std::int64_t kSmallShare = 256;
 
 // First fit costs up to the square of the blocks, so large problems get fewer attempts.
 std::size_t attempts(std::size_t blocks) {
-  constexpr std::size_t kMost = 400;
-  constexpr std::size_t kBlocksInAll = 60'000;
+  constexpr std::size_t kMost = 200;
+  constexpr std::size_t kBlocksInAll = 30'000;
   return std::clamp<std::size_t>(kBlocksInAll / std::max<std::size_t>(1, blocks), 4, kMost);
 }
 

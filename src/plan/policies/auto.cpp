@@ -5,11 +5,14 @@
 #include "plan/policies/vdnn_offload.h"
 #include "plan/schedule.h"
 #include "vdnn/bytes.h"
+#include "vdnn/timeline.h"
 
 namespace vdnn {
 namespace {
 
 constexpr int kRungs = 16;
+constexpr std::size_t kSmallProgram =
+    600;  // kernels; larger ones are improved less often, to be planned in about a second
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
 // Plans for a ladder of limits that does not hang on the budget, and the plans of the paper's policies;
@@ -31,8 +34,7 @@ class LadderSearch {
     for (int rung = 0; rung < kRungs; ++rung) {
       const auto limit =
           static_cast<std::int64_t>(least * std::pow(most / least, static_cast<double>(rung) / (kRungs - 1)));
-      auto [decisions, assignment] = planner_.plan(limit);
-      consider("limit " + format_bytes(limit), std::move(decisions), std::move(assignment));
+      climb("limit " + format_bytes(limit), limit);
     }
     for (const auto layers : {OffloadedLayers::convolution, OffloadedLayers::feature_extraction}) {
       for (const auto algorithms : {Algorithms::performance, Algorithms::memory})
@@ -61,23 +63,46 @@ class LadderSearch {
     return given ? *given : assign_candidates(problem_.program, algorithms);
   }
 
-  void consider(std::string name, Decisions decisions, std::vector<int> assignment) {
-    // What does not fit even without gaps between blocks, and is not the smallest, need not be packed.
-    const std::int64_t live = live_peak_bytes(problem_, decisions, assignment);
-    if (live > problem_.request.budget_bytes && smallest_ && live >= smallest_->peak_bytes) return;
+  // Plans for a limit, and again with what kernels waited for as a cost of those buffers' absences.
+  void climb(const std::string& name, std::int64_t limit) {
+    std::vector<double> stall_seconds(problem_.program.buffers.size(), 0);
+    const int rounds = problem_.program.kernels.size() <= kSmallProgram ? 4 : 2;
+    for (int round = 0; round < rounds; ++round) {
+      auto [decisions, assignment] = planner_.plan(limit, stall_seconds);
+      if (!consider(name, std::move(decisions), std::move(assignment), &stall_seconds)) return;
+    }
+  }
+
+  // Adds to the stalls what kernels wait for; false where they wait for nothing, or nobody asks.
+  bool consider(std::string name, Decisions decisions, std::vector<int> assignment,
+                std::vector<double>* stall_seconds = nullptr) {
     PlanResult result = plan_decisions(roomy_, decisions, assignment);
+    Plan& plan = *result.plan;
+    order_accesses(problem_.program, plan.steps, plan.placements);
+    const Simulation simulation = simulate(problem_.program, plan, problem_.request.links);
     Candidate candidate{.name = std::move(name),
                         .decisions = std::move(decisions),
                         .assignment = std::move(assignment),
-                        .peak_bytes = result.plan->peak_bytes};
+                        .peak_bytes = plan.peak_bytes,
+                        .seconds = simulation.step_seconds};
     if (candidate.peak_bytes <= problem_.request.budget_bytes) {
-      order_accesses(problem_.program, result.plan->steps, result.plan->placements);
-      candidate.seconds = simulate(problem_.program, *result.plan, problem_.request.links).step_seconds;
       const bool better = !best_ || candidate.seconds < best_->seconds ||
                           (candidate.seconds == best_->seconds && candidate.peak_bytes < best_->peak_bytes);
       if (better) best_ = candidate;
     }
     if (!smallest_ || candidate.peak_bytes < smallest_->peak_bytes) smallest_ = std::move(candidate);
+    return stall_seconds != nullptr && add_stalls(plan, simulation, *stall_seconds);
+  }
+
+  static bool add_stalls(const Plan& plan, const Simulation& simulation, std::vector<double>& stall_seconds) {
+    bool any = false;
+    for (const auto& wait : stream_waits(plan, simulation.step_nanoseconds)) {
+      const PlanStep& on = plan.steps[wait.on];
+      if (plan.steps[wait.step].kind != StepKind::launch || on.kind == StepKind::launch) continue;
+      stall_seconds[on.buffer.index()] += 1e-9 * static_cast<double>(wait.nanoseconds.length());
+      any = true;
+    }
+    return any;
   }
 
   PlanResult finished() {

@@ -91,8 +91,9 @@ class ResidencyPlanner::Problem {
 // For one limit.
 class ResidencyPlanner::Search {
  public:
-  Search(const Problem& problem, std::int64_t limit_bytes)
+  Search(const Problem& problem, std::int64_t limit_bytes, const std::vector<double>& stall_seconds)
       : p_(problem),
+        stall_seconds_(stall_seconds),
         limit_(limit_bytes),
         assignment_(problem.fastest),
         needed_(with_workspaces(problem, assignment_)),
@@ -179,7 +180,7 @@ class ResidencyPlanner::Search {
     } else {
       unhidden = std::max(0.0, out + in - (p_.start(one.to) - p_.start(one.from + 1)));
     }
-    return std::max(kLeastCost, unhidden + kHiddenShare * (out + in));
+    return std::max(kLeastCost, unhidden + kHiddenShare * (out + in) + stall_seconds_[one.buffer.index()]);
   }
 
   [[nodiscard]] double relief(std::size_t g) const {
@@ -273,7 +274,8 @@ class ResidencyPlanner::Search {
     }
     std::sort(taken.begin(), taken.end());
     for (int pass = 0; pass < 2; ++pass) {  // a gap between steps may go once those in the step are gone
-      for (const auto& [negative_cost, g] : taken) {
+      for (const auto& one : taken) {
+        const std::size_t g = one.second;
         if (!away_[g] || is_needed(g)) continue;
         away_[g] = false;
         p_.for_each_range(
@@ -363,6 +365,7 @@ class ResidencyPlanner::Search {
   }
 
   const Problem& p_;
+  const std::vector<double>& stall_seconds_;  // by buffer
   std::int64_t limit_;
   std::vector<int> assignment_;
   ByteProfile needed_;      // by kernel
@@ -373,8 +376,9 @@ ResidencyPlanner::ResidencyPlanner(const PlanProblem& problem)
     : problem_(std::make_unique<Problem>(problem)) {}
 ResidencyPlanner::~ResidencyPlanner() = default;
 
-ResidencyPlanner::Result ResidencyPlanner::plan(std::int64_t limit_bytes) const {
-  return Search(*problem_, limit_bytes).run();
+ResidencyPlanner::Result ResidencyPlanner::plan(std::int64_t limit_bytes,
+                                                const std::vector<double>& stall_seconds) const {
+  return Search(*problem_, limit_bytes, stall_seconds).run();
 }
 
 std::int64_t ResidencyPlanner::most_bytes() const {
@@ -387,7 +391,8 @@ std::int64_t ResidencyPlanner::most_bytes() const {
 }
 
 std::int64_t ResidencyPlanner::least_bytes() const {
-  return Search(*problem_, 0).with_all_away();
+  const std::vector<double> no_stalls(problem_->program.buffers.size(), 0);
+  return Search(*problem_, 0, no_stalls).with_all_away();
 }
 
 }  // namespace vdnn

@@ -26,8 +26,9 @@ class ResidencyPlanner {
     Decisions decisions;
     std::vector<int> assignment;
   };
-  // Where the limit cannot be held, as near to it as possible.
-  [[nodiscard]] Result plan(std::int64_t limit_bytes) const;
+  // Where the limit cannot be held, as near to it as possible. `stall_seconds`: by buffer, what a simulation
+  // of an earlier plan says kernels waited for its copies, on top of the cost of its absences.
+  [[nodiscard]] Result plan(std::int64_t limit_bytes, const std::vector<double>& stall_seconds) const;
 
   // What the worst kernel needs with everything resident and the fastest kernels; and with everything away
   // that may be, and the least workspace.
