@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The headline run: networks that need many times the machine's memory, trained for whole steps in 8 GiB.
 #   bench/headline.sh [NETWORK:BATCH...]     default: vgg-416:32 vgg-16:256
-# Where a network does not fit in 8 GiB, its least budget is taken.
+# Under vdnn-dyn where it fits, else under auto.
 # VGG-416 at batch 32 takes some twelve minutes, 65 GB of disk ($VDNN_SPILL, else /var/tmp) and 9 GiB of memory;
 # where the disk is smaller, VGG-316, VGG-216 or VGG-116 takes its place. STEPS=1 and MEMORY=8GiB change what they say.
 set -euo pipefail
@@ -14,20 +14,22 @@ trap 'rm -rf "$results"' EXIT
 
 key() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$results/$1" "$2"; }
 
-plan() {  # plan NETWORK BATCH MEMORY: writes plan and plan.json, prints what the plan needs on disk
-  "$vdnn" plan "$1" --batch "$2" --memory "$3" -o "$results/plan" --json "$results/plan.json" >/dev/null || {
-    (($? == 3)) || exit 1
-    echo "$1 at batch $2 does not fit in $3: its least budget instead" >&2
-    plan "$1" "$2" "$(key plan.json least_budget_bytes)"
-    return
-  }
-  key plan tier_bytes
+plan() {  # plan NETWORK BATCH: writes plan and plan.json, prints what the plan needs on disk
+  for policy in vdnn-dyn auto; do
+    if "$vdnn" plan "$1" --batch "$2" --memory "$memory" --policy "$policy" -o "$results/plan" \
+      --json "$results/plan.json" >/dev/null; then
+      key plan tier_bytes
+      return
+    fi
+    echo "$1 at batch $2 does not fit in $memory under $policy: least budget $(key plan.json least_budget_bytes) bytes" >&2
+  done
+  exit 1
 }
 
 for run; do
   network=${run%:*} batch=${run#*:}
   free=$(($(df --output=avail -B1 "$spill" | tail -1)))
-  while needed=$(plan "$network" "$batch" "$memory"); ((needed > free)); do
+  while needed=$(plan "$network" "$batch"); ((needed > free)); do
     smaller=$(case $network in (vgg-416) echo vgg-316 ;; (vgg-316) echo vgg-216 ;; (vgg-216) echo vgg-116 ;; esac)
     [[ -n $smaller ]] || { echo "$network needs $needed bytes in $spill, $free are free" >&2; exit 1; }
     echo "$network needs $needed bytes in $spill, $free are free: $smaller instead" >&2
@@ -40,7 +42,7 @@ import json, statistics, sys
 plan, train = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("plan", "train"))
 gib, steps = 2**30, train["steps"]
 step = min(train["step_seconds"])
-print(f"""{train["model"]}, batch {train["batch"]}: network-wide {train["network_wide_bytes"] / gib:.1f} GiB, \
+print(f"""{train["model"]}, batch {train["batch"]}, {train["policy"]}: network-wide {train["network_wide_bytes"] / gib:.1f} GiB, \
 peak {train["peak_bytes"] / gib:.2f} GiB of {train["budget_bytes"] / gib:.2f} GiB, \
 {train["resident_bytes"] / gib:.2f} GiB resident
 {train["offloaded_bytes"] / steps / gib:.1f} GiB out and as much in a step, \
