@@ -45,7 +45,7 @@ step = min(train["step_seconds"])
 print(f"""{train["model"]}, batch {train["batch"]}, {train["policy"]}: network-wide {train["network_wide_bytes"] / gib:.1f} GiB, \
 peak {train["peak_bytes"] / gib:.2f} GiB of {train["budget_bytes"] / gib:.2f} GiB, \
 {train["resident_bytes"] / gib:.2f} GiB resident
-{train["offloaded_bytes"] / steps / gib:.1f} GiB out and as much in a step, \
+{train["offloaded_bytes"] / steps / gib:.1f} GiB out and {train["prefetched_bytes"] / steps / gib:.1f} GiB in a step, \
 {100 * train["hidden_copy_share"]:.1f} % of the copy time hidden
 step {step:.1f} s; {statistics.mean(train["step_seconds"]) * steps / train["kernel_seconds"]:.3f} x its kernels as \
 they ran, {step / plan["alone_seconds"]:.3f} x its kernels alone ({plan["alone_seconds"]:.1f} s), \

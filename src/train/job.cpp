@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kReserveBytes = 512 * kMiB;
 
 constexpr const char* kBest = "vdnn-dyn";  // of the policies
+constexpr const char* kLeanest = "auto";
 
 }  // namespace
 
@@ -44,7 +45,7 @@ class Job::Impl {
     PlanResult result = make_plan(executable_->program(), request);
     if (!result.plan) {
       std::string why = explain(executable_->program(), *result.infeasible, request.budget_bytes);
-      if (request.policy != kBest) why += fmt::format(", or use {}", kBest);
+      if (request.policy != kLeanest) why += fmt::format(", or use {}", kLeanest);
       throw BudgetError(why, result.infeasible->least_budget_bytes);
     }
     const auto violations = verify_plan(executable_->program(), *result.plan);
