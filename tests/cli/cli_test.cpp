@@ -57,8 +57,8 @@ void expect_usage(const Finished& run, const std::string& says) {
 TEST_F(Cli, HelpHasAnExampleForEveryCommand) {
   const Finished all = vdnn({"--help"});
   EXPECT_EQ(all.status, 0);
-  for (const char* command :
-       {"train", "verify", "bench", "plan", "study", "profile", "report", "models", "policies", "devices"}) {
+  for (const char* command : {"train", "verify", "bench", "plan", "study", "sweep", "profile", "report",
+                              "models", "policies", "devices"}) {
     EXPECT_THAT(all.out, HasSubstr(command));
     const Finished one = vdnn({command, "--help"});
     EXPECT_EQ(one.status, 0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "support/vdnn_process.h"
@@ -51,6 +52,31 @@ TEST(Study, ASmallerBudgetTrainsLess) {
   const Finished run = vdnn({"study", "--memory", "4GiB"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("Trainable in 4.00 GiB"), HasSubstr(" -")));
+}
+
+TEST(Sweep, HasItsPointsInRisingOrderOfBudget) {
+  const TemporaryDirectory directory;
+  const std::string json = directory.path() + "/sweep.json";
+  const std::string svg = directory.path() + "/sweep.svg";
+  const Finished run = vdnn({"sweep", "alexnet", "--batch", "64", "--device", "profile:titan-x", "--points",
+                             "5", "--json", json, "--svg", svg});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto sweep = nlohmann::json::parse(read_file(json));
+  EXPECT_EQ(sweep.at("policy"), "auto");
+  EXPECT_GE(sweep.at("least_budget_bytes"), sweep.at("lower_bound_bytes"));
+  ASSERT_EQ(sweep.at("points").size(), 5U);
+  EXPECT_EQ(sweep.at("points")[0].at("budget_bytes"), sweep.at("least_budget_bytes"));
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto& point = sweep.at("points")[i];
+    EXPECT_LE(point.at("peak_bytes"), point.at("budget_bytes"));
+    EXPECT_GT(point.at("predicted_seconds"), 0);
+    EXPECT_FALSE(point.contains("measured_seconds"));
+    if (i == 0) continue;
+    const auto& before = sweep.at("points")[i - 1];
+    EXPECT_GT(point.at("budget_bytes"), before.at("budget_bytes"));
+    EXPECT_LE(point.at("slowdown"), before.at("slowdown"));
+  }
+  EXPECT_THAT(read_file(svg), HasSubstr("time against budget"));
 }
 
 TEST(Study, RefusesWhatItCannotDo) {
