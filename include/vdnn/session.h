@@ -127,7 +127,8 @@ class Session {
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] RunTotals totals() const;
-  [[nodiscard]] const MeasuredStep& last_step() const;
+  // Empty before the first step.
+  [[nodiscard]] MeasuredStep last_step() const;
   [[nodiscard]] std::int64_t steps_per_epoch() const;
 
   // Calls `visit` with each weight in pieces, in a fixed order, between steps.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vdnn/plan.h"
@@ -10,7 +11,7 @@
 namespace vdnn {
 
 // What the steps of a plan did, when: by step, in nanoseconds from the start of the training step. A
-// simulation (Simulation::step_nanoseconds) and a run (Session::step_nanoseconds) both give one.
+// simulation (Simulation::step_nanoseconds) and a run (Session::last_step) both give one.
 using StepTimes = std::vector<Interval>;
 
 // When each placement takes memory: from the start of its first step to the end of its last launch, or of its
@@ -33,6 +34,12 @@ struct StreamWait {
   std::size_t on = 0;    // the step that ends last of those it waits for
 };
 std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times);
+
+// Of the stream that runs such steps: "compute", "offload", "prefetch".
+std::string_view stream_name(StepKind kind);
+
+// "conv1_2 forward".
+std::string kernel_name(const Program& program, KernelId kernel);
 
 // "conv1_2 forward", "offload conv1_1", "prefetch conv1_1".
 std::string step_name(const Program& program, const PlanStep& step);

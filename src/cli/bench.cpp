@@ -49,9 +49,8 @@ std::vector<Contender> plan_all(Run& run, const BenchOptions& options) {
     }
     const PlanRequest request = plan_request(policy, algorithms, run.budget_bytes);
     Contender contender{
-        .name = chooses_algorithms(policy)
-                    ? policy
-                    : fmt::format("{} ({})", policy, algorithms_name(request.algorithms).substr(0, 1)),
+        .name = policy_label(
+            policy, chooses_algorithms(policy) ? "" : std::string(algorithms_name(request.algorithms))),
         .request = request};
     try {
       contender.plan = run.job->plan(request);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "cli/output.h"
 #include "cli/picture/bar_chart.h"
 #include "cli/picture/lanes_chart.h"
 #include "cli/picture/memory_chart.h"
 #include "cli/picture/svg.h"
+#include "cli/report.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/version.h"
@@ -41,10 +43,6 @@ std::string size_text(const json& bytes) {
   return format_bytes(static_cast<std::int64_t>(number));
 }
 
-std::string seconds_text(double seconds) {
-  return seconds < 1 ? fmt::format("{:.1f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
-}
-
 std::string card(const std::string& name, const std::string& value, const std::string& more = {}) {
   return fmt::format("<div class=\"card\">{}<b>{}</b>{}</div>\n", escaped(name), escaped(value),
                      escaped(more));
@@ -52,15 +50,6 @@ std::string card(const std::string& name, const std::string& value, const std::s
 
 bool has_number(const json& in, const char* key) {
   return in.contains(key) && in.at(key).is_number();
-}
-
-// The middle of the steps' times, the first left out where there are others: it makes code.
-double median_step_seconds(const json& run) {
-  auto seconds = run.at("step_seconds").get<std::vector<double>>();
-  if (seconds.size() > 1) seconds.erase(seconds.begin());
-  if (seconds.empty()) return 0;
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
 }
 
 class Page {
@@ -110,7 +99,7 @@ class Page {
       all += card("predicted step", seconds_text(run_.at("predicted_seconds").get<double>()),
                   fmt::format("{:.3f} x the oracle", run_.at("slowdown").get<double>()));
     } else if (run_.contains("step_seconds")) {
-      all += card("step", seconds_text(median_step_seconds(run_)),
+      all += card("step", seconds_text(typical_seconds(run_.at("step_seconds").get<std::vector<double>>())),
                   fmt::format("median of {}", run_.at("steps").dump()));
     }
     all += card(
@@ -224,10 +213,8 @@ class Page {
                    .series = {{.name = "seconds", .values = {}}}};
     std::string rows;
     for (const auto& policy : run_.at("policies")) {
-      std::string name = policy.at("policy").get<std::string>();
-      const auto algorithms = policy.value("algorithms", std::string());
-      if (algorithms == "memory" || algorithms == "performance")
-        name += fmt::format(" ({})", algorithms.substr(0, 1));
+      const std::string name =
+          policy_label(policy.at("policy").get<std::string>(), policy.value("algorithms", std::string()));
       const bool fits = policy.at("fits").get<bool>();
       const char* bytes = policy.contains("peak_bytes") ? "peak_bytes" : "least_budget_bytes";
       const auto seconds = seconds_of(policy);

@@ -94,8 +94,8 @@ void largest_batches(const NetworkOptions& options) {
   for (const auto& [policy, algorithms] : asked) {
     const std::int64_t batch = search->largest(policy, algorithms);
     rows.push_back({{"policy", policy}, {"algorithms", algorithms}, {"largest_batch", batch}});
-    const std::string name =
-        algorithms.empty() ? policy : fmt::format("{} ({})", policy, algorithms.substr(0, 1));
+    const std::string name = policy_label(
+        policy, algorithms.empty() ? "" : std::string(algorithms_name(parse_algorithms(algorithms))));
     lines.push_back(
         fmt::format("{:<16} {}\n", name, batch == 0 ? "not even one image" : std::to_string(batch)));
   }

@@ -14,6 +14,10 @@ void tell(FILE* to, fmt::format_string<Args...> text, Args&&... args) {
   std::fputs(line.c_str(), to);
 }
 
+inline std::string seconds_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.1f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
+}
+
 // On standard error.
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {

@@ -38,51 +38,29 @@ struct Answer {
   std::int64_t least_budget_bytes = 0;
   std::int64_t network_wide_bytes = 0;
   double unused_share = 0;
-  nlohmann::json alternatives;
+  nlohmann::json alternatives;  // where JSON is asked for
 };
-
-// What the policy would take if it were asked to fit in nothing.
-std::int64_t least_budget(Job& job, const NetworkOptions& options) {
-  try {
-    return plan_job(job, options, 1).peak_bytes;
-  } catch (const BudgetError& error) {
-    return error.least_budget_bytes();
-  }
-}
-
-// A plan does not hang on the disk's speed.
-Links links_of(Job& job) {
-  try {
-    return job.links();
-  } catch (const StorageError& error) {
-    const Links assumed;
-    say("copy rates not measured, {:.1f} GB/s out and {:.1f} GB/s in are assumed: {}\n",
-        1e-9 * assumed.offload_bytes_per_s, 1e-9 * assumed.prefetch_bytes_per_s, error.what());
-    return assumed;
-  }
-}
 
 Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
   Answer result;
   result.plan = plan_job(job, options, budget_bytes);
   job.measure_all_kernels();
-  const Links links = links_of(job);
+  const Links links = links_or_assumed(job);
   const Program& program = result.program = job.program_in_steps();
   result.simulation = simulate(program, result.plan, links);
   result.explanation = explain_plan(program, result.plan, result.simulation);
-  result.least_budget_bytes = least_budget(job, options);
+  result.least_budget_bytes =
+      least_budget([&](std::int64_t budget) { return plan_job(job, options, budget); });
   const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
   result.oracle_seconds = simulate(program, oracle, links).step_seconds;
   result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
   result.unused_share = unused_share(program, result.plan.assignment);
-  result.alternatives = alternatives_json(
-      job.program(), program,
-      {.budget_bytes = budget_bytes, .oracle_seconds = result.oracle_seconds, .links = links});
+  if (!options.json.empty()) {
+    result.alternatives = alternatives_json(
+        job.program(), program,
+        {.budget_bytes = budget_bytes, .oracle_seconds = result.oracle_seconds, .links = links});
+  }
   return result;
-}
-
-std::string seconds_text(double seconds) {
-  return seconds < 1 ? fmt::format("{:.1f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
 }
 
 void print_memory(FILE* out, const Answer& a) {
@@ -247,7 +225,7 @@ void plan(const PlanOptions& options) {
   const auto job = open_job(options, graph);
   const Answer found = answer(*job, options, budget.value_or(job->default_budget_bytes()));
   print_text(options.json == "-" ? stderr : stdout, *job, graph, found, options.all);
-  write_json(plan_report_json(*job, graph, found), options.json);
+  if (!options.json.empty()) write_json(plan_report_json(*job, graph, found), options.json);
   if (!options.trace.empty()) {
     write_trace(options.trace, found.program, found.plan, {{.times = found.simulation.step_nanoseconds}});
     say("predicted step written to {}; open it in ui.perfetto.dev or chrome://tracing\n", options.trace);

@@ -17,16 +17,14 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-namespace {
-
-// The first step makes code and fills caches; where there are others they count.
-double typical_step_seconds(const std::vector<StepReport>& steps) {
-  std::vector<double> seconds;
-  for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) seconds.push_back(steps[i].seconds);
-  return median(seconds);
+double typical_seconds(std::vector<double> step_seconds) {
+  if (step_seconds.size() > 1) step_seconds.erase(step_seconds.begin());
+  return median(std::move(step_seconds));
 }
 
-}  // namespace
+std::string json_text(const nlohmann::json& content, int indent) {
+  return content.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 nlohmann::json bytes_by_role_json(const Simulation& simulation) {
   nlohmann::json by_role;
@@ -78,7 +76,9 @@ nlohmann::json run_json(const Run& run, const Plan& plan, const RunTotals& total
 std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
                      const std::vector<StepReport>& steps) {
   const std::int64_t network_wide = network_wide_bytes(run.job->program(), plan.assignment);
-  const double seconds = typical_step_seconds(steps);
+  std::vector<double> step_seconds;
+  for (const auto& step : steps) step_seconds.push_back(step.seconds);
+  const double seconds = typical_seconds(std::move(step_seconds));
   std::string text;
   if (!steps.empty()) {
     text += fmt::format("loss      {:.4f} -> {:.4f} in {} steps\n", steps.front().loss, steps.back().loss,
@@ -100,8 +100,7 @@ std::string run_text(const Run& run, const Plan& plan, const RunTotals& totals,
 
 void write_json(const nlohmann::json& content, const std::string& path) {
   if (path.empty()) return;
-  // A layer's name may be any bytes.
-  const std::string text = content.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = json_text(content, 1);
   if (path == "-") {
     tell(stdout, "{}\n", text);
     return;

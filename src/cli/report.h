@@ -28,6 +28,12 @@ void with_budget_report(const std::string& json_path, Command&& command);
 
 double median(std::vector<double> values);
 
+// The median of steps' times without the first, which makes code and fills caches, where there are others.
+double typical_seconds(std::vector<double> step_seconds);
+
+// A document as text; a layer's name may be any bytes.
+std::string json_text(const nlohmann::json& content, int indent);
+
 }  // namespace vdnn::cli
 
 #include "vdnn/error.h"

@@ -154,6 +154,30 @@ PlanRequest plan_request(const std::string& policy, const std::string& algorithm
           .budget_bytes = budget_bytes};
 }
 
+std::string policy_label(const std::string& policy, const std::string& algorithms) {
+  if (algorithms != "memory" && algorithms != "performance") return policy;
+  return fmt::format("{} ({})", policy, algorithms.substr(0, 1));
+}
+
+std::int64_t least_budget(const std::function<Plan(std::int64_t budget_bytes)>& plan_in) {
+  try {
+    return plan_in(1).peak_bytes;
+  } catch (const BudgetError& error) {
+    return error.least_budget_bytes();
+  }
+}
+
+Links links_or_assumed(Job& job) {
+  try {
+    return job.links();
+  } catch (const StorageError& error) {
+    const Links assumed;
+    say("copy rates not measured, {:.1f} GB/s out and {:.1f} GB/s in are assumed: {}\n",
+        1e-9 * assumed.offload_bytes_per_s, 1e-9 * assumed.prefetch_bytes_per_s, error.what());
+    return assumed;
+  }
+}
+
 Graph make_graph(const NetworkOptions& options) {
   return make_model(options.model,
                     {.batch = options.batch, .image = options.image, .classes = options.classes});

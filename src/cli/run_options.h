@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,15 @@ bool chooses_algorithms(const std::string& policy);
 // The request for a policy with algorithms, or its own where the text is empty. Throws UsageError where the
 // policy chooses them itself.
 PlanRequest plan_request(const std::string& policy, const std::string& algorithms, std::int64_t budget_bytes);
+
+// "vdnn-all (m)"; the policy alone where its algorithms are neither memory nor performance.
+std::string policy_label(const std::string& policy, const std::string& algorithms);
+
+// What a policy would take if it were asked to fit in nothing; `plan_in` plans for a budget.
+std::int64_t least_budget(const std::function<Plan(std::int64_t budget_bytes)>& plan_in);
+
+// Planning does not hang on the disk: where its rates cannot be measured, it is said which are assumed.
+Links links_or_assumed(Job& job);
 
 Graph make_graph(const NetworkOptions& options);
 

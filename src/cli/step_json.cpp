@@ -1,13 +1,9 @@
 #include "cli/step_json.h"
 
-#include <array>
-
 #include "vdnn/explain.h"
 
 namespace vdnn::cli {
 namespace {
-
-constexpr std::array<const char*, 3> kStreams = {"compute", "offload", "prefetch"};  // by kind of step
 
 double seconds(std::int64_t nanoseconds) {
   return 1e-9 * static_cast<double>(nanoseconds);
@@ -17,10 +13,9 @@ double seconds(std::int64_t nanoseconds) {
 
 nlohmann::json step_json(const Program& program, const Plan& plan, const StepTimes& times) {
   nlohmann::json streams;
-  for (const char* stream : kStreams) streams[stream] = nlohmann::json::array();
-  const auto stream_of = [&](std::size_t step) {
-    return kStreams[static_cast<std::size_t>(plan.steps[step].kind)];
-  };
+  for (const auto kind : {StepKind::launch, StepKind::offload, StepKind::prefetch})
+    streams[std::string(stream_name(kind))] = nlohmann::json::array();
+  const auto stream_of = [&](std::size_t step) { return std::string(stream_name(plan.steps[step].kind)); };
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     streams[stream_of(s)].push_back(
         {seconds(times[s].begin), seconds(times[s].end), step_name(program, plan.steps[s])});

@@ -49,16 +49,6 @@ std::int64_t lower_bound_bytes(const Program& program) {
   return bound;
 }
 
-std::int64_t least_budget(Job& job, const PlanRequest& request) {
-  try {
-    PlanRequest nothing = request;
-    nothing.budget_bytes = 1;
-    return job.plan(nothing).peak_bytes;
-  } catch (const BudgetError& error) {
-    return error.least_budget_bytes();
-  }
-}
-
 // Evenly spread from the least to all, both included.
 std::vector<std::int64_t> budgets(std::int64_t least, std::int64_t most, int points) {
   std::vector<std::int64_t> all;
@@ -74,7 +64,7 @@ class Sweeper {
   explicit Sweeper(const SweepOptions& options) : options_(options), graph_(make_graph(options)) {
     job_ = open_job(options, graph_);
     job_->measure_all_kernels();
-    links_ = job_->is_described() || options.steps > 0 ? job_->links() : links_or_assumed();
+    links_ = options.steps > 0 ? job_->links() : links_or_assumed(*job_);
     timed_ = job_->program_in_steps();
     const Plan oracle = job_->plan({.policy = "oracle", .algorithms = Algorithms::performance});
     oracle_seconds_ = simulate(timed_, oracle, links_).step_seconds;
@@ -85,11 +75,14 @@ class Sweeper {
   Sweep run(const std::string& policy) {
     PlanRequest request =
         plan_request(policy, chooses_algorithms(policy) ? "" : options_.algorithms, kNoLimit);
-    Sweep sweep{.policy = policy, .least_budget_bytes = least_budget(*job_, request)};
+    const auto plan_in = [&](std::int64_t budget_bytes) {
+      request.budget_bytes = budget_bytes;
+      return job_->plan(request);
+    };
+    Sweep sweep{.policy = policy, .least_budget_bytes = least_budget(plan_in)};
     for (const auto budget : budgets(sweep.least_budget_bytes, most_bytes_, options_.points)) {
       progress_.show(++done_, 0, fmt::format("{} in {}", policy, format_bytes(budget)));
-      request.budget_bytes = budget;
-      const Plan plan = job_->plan(request);
+      const Plan plan = plan_in(budget);
       const double seconds = simulate(timed_, plan, links_).step_seconds;
       sweep.points.push_back({budget, plan.peak_bytes, seconds,
                               oracle_seconds_ > 0 ? seconds / oracle_seconds_ : 0, measured(plan)});
@@ -104,15 +97,6 @@ class Sweeper {
   [[nodiscard]] double oracle_seconds() const { return oracle_seconds_; }
 
  private:
-  Links links_or_assumed() {
-    try {
-      return job_->links();
-    } catch (const StorageError& error) {
-      say("copy rates not measured, {}\n", error.what());
-      return {};
-    }
-  }
-
   [[nodiscard]] std::optional<double> measured(const Plan& plan) const {
     if (options_.steps == 0) return {};
     Session session(*job_, plan, data_, session_options(options_));

@@ -2,24 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "cli/report.h"
 #include "vdnn/whole_file.h"
 
 namespace vdnn::cli {
 namespace {
 
 constexpr int kProcess = 1;
-constexpr std::array<const char*, 3> kTracks = {"compute", "offload", "prefetch"};  // by kind of step
 
 class Trace {
  public:
   Trace(const Program& program, const Plan& plan) : program_(program), plan_(plan) {
     add("process_name", "M", {{"args", {{"name", fmt::format("{}, {}", program.name, plan.policy)}}}});
-    for (std::size_t track = 0; track < kTracks.size(); ++track) {
-      add("thread_name", "M", {{"tid", track + 1}, {"args", {{"name", kTracks[track]}}}});
-      add("thread_sort_index", "M", {{"tid", track + 1}, {"args", {{"sort_index", track}}}});
+    for (const auto kind : {StepKind::launch, StepKind::offload, StepKind::prefetch}) {
+      add("thread_name", "M", {{"tid", track(kind)}, {"args", {{"name", stream_name(kind)}}}});
+      add("thread_sort_index", "M", {{"tid", track(kind)}, {"args", {{"sort_index", track(kind)}}}});
     }
   }
 
@@ -63,6 +62,8 @@ class Trace {
   }
 
  private:
+  static int track(StepKind kind) { return static_cast<int>(kind) + 1; }
+
   [[nodiscard]] double microseconds(std::int64_t nanoseconds) const {
     return origin_microseconds_ + 1e-3 * static_cast<double>(nanoseconds);
   }
@@ -77,7 +78,7 @@ class Trace {
                 const nlohmann::json& arguments) {
     add(name, "X",
         {{"cat", category},
-         {"tid", static_cast<int>(kind) + 1},
+         {"tid", track(kind)},
          {"ts", microseconds(nanoseconds.begin)},
          {"dur", 1e-3 * static_cast<double>(nanoseconds.length())},
          {"args", arguments}});
@@ -95,7 +96,7 @@ void write_trace(const std::string& path, const Program& program, const Plan& pl
                  const std::vector<MeasuredStep>& steps) {
   Trace trace(program, plan);
   for (const auto& step : steps) trace.add_step(step);
-  write_whole_file(path, trace.json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  write_whole_file(path, json_text(trace.json(), -1) + '\n');
 }
 
 }  // namespace vdnn::cli

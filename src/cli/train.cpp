@@ -49,13 +49,15 @@ void describe(const Run& run, const Plan& plan) {
 }
 
 std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count,
-                                    std::vector<MeasuredStep>& traced) {
+                                    std::vector<MeasuredStep>* traced) {
   std::vector<StepReport> reports;
   Progress progress("step");
   while (static_cast<std::int64_t>(reports.size()) < count && !interrupted()) {
     reports.push_back(session.step());
-    if (traced.size() == kStepsTraced) traced.erase(traced.begin());
-    traced.push_back(session.last_step());
+    if (traced != nullptr) {
+      if (traced->size() == kStepsTraced) traced->erase(traced->begin());
+      traced->push_back(session.last_step());
+    }
     const auto done = static_cast<std::int64_t>(reports.size());
     progress.show(
         done, count,
@@ -64,6 +66,20 @@ std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64
                     format_bytes(session.plan().peak_bytes), clock_text(progress.seconds_left(done, count))));
   }
   return reports;
+}
+
+nlohmann::json train_json(const Run& run, Session& session, const RunTotals& totals,
+                          const std::vector<StepReport>& reports, bool stopped) {
+  const Program& program = run.job->program();
+  const Plan& plan = session.plan();
+  auto json = run_json(run, plan, totals, reports);
+  json["policies"] =
+      alternatives_json(program, program, {.budget_bytes = plan.budget_bytes, .assignment = plan.assignment});
+  json.update(peak_json(program, plan, simulate(program, plan, {})));
+  if (!reports.empty()) json.update(step_json(program, plan, session.last_step().times));
+  json["interrupted"] = stopped;
+  json["weights_digest"] = session.weights_digest();
+  return json;
 }
 
 void train(const TrainOptions& options) {
@@ -77,7 +93,7 @@ void train(const TrainOptions& options) {
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
   std::vector<MeasuredStep> traced;
-  const auto reports = train_steps(run, session, count, traced);
+  const auto reports = train_steps(run, session, count, options.trace.empty() ? nullptr : &traced);
   const RunTotals totals = session.totals();
   const bool stopped = static_cast<std::int64_t>(reports.size()) < count;
   if (stopped) say("interrupted: {} of {} steps done, all of them whole\n", reports.size(), count);
@@ -87,21 +103,12 @@ void train(const TrainOptions& options) {
     session.save(options.save);
     say("weights saved to {}\n", options.save);
   }
-  const Program& program = run.job->program();
   if (!options.trace.empty()) {
-    write_trace(options.trace, program, session.plan(), traced);
+    write_trace(options.trace, run.job->program(), session.plan(), traced);
     say("the last {} steps written to {}; open it in ui.perfetto.dev or chrome://tracing\n", traced.size(),
         options.trace);
   }
-  auto json = run_json(run, session.plan(), totals, reports);
-  json["policies"] = alternatives_json(
-      program, program,
-      {.budget_bytes = session.plan().budget_bytes, .assignment = session.plan().assignment});
-  json.update(peak_json(program, session.plan(), simulate(program, session.plan(), {})));
-  if (!traced.empty()) json.update(step_json(program, session.plan(), traced.back().times));
-  json["interrupted"] = stopped;
-  json["weights_digest"] = session.weights_digest();
-  write_json(json, options.json);
+  if (!options.json.empty()) write_json(train_json(run, session, totals, reports, stopped), options.json);
   if (stopped) throw Exit{kFailed};
 }
 

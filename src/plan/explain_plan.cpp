@@ -7,6 +7,7 @@
 #include "plan/liveness.h"
 #include "vdnn/bytes.h"
 #include "vdnn/explain.h"
+#include "vdnn/timeline.h"
 
 namespace vdnn {
 namespace {
@@ -28,10 +29,7 @@ class Explainer {
   }
 
  private:
-  [[nodiscard]] std::string kernel_text(KernelId id) const {
-    const Kernel& kernel = program_.kernel(id);
-    return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
-  }
+  [[nodiscard]] std::string kernel_text(KernelId id) const { return kernel_name(program_, id); }
 
   [[nodiscard]] std::vector<PeakResident> residents(std::size_t peak, KernelId kernel) const {
     std::vector<PeakResident> all;

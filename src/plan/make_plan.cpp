@@ -79,11 +79,10 @@ Infeasible find_shortage(const Program& program, const Plan& plan) {
 }  // namespace
 
 std::vector<int> requested_assignment(const PlanProblem& problem) {
-  if (problem.request.assignment) return *problem.request.assignment;
-  if (problem.request.algorithms == Algorithms::mixed)
+  if (!problem.request.assignment && problem.request.algorithms == Algorithms::mixed)
     throw UsageError(
         fmt::format("{} does not mix algorithms; ask for memory or performance", problem.request.policy));
-  return assign_candidates(problem.program, problem.request.algorithms);
+  return start_from(problem, problem.request.algorithms);
 }
 
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions) {
@@ -100,8 +99,14 @@ std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decis
   return occupied;
 }
 
+std::vector<int> start_from(const PlanProblem& problem, Algorithms algorithms) {
+  const auto& given = problem.request.assignment;
+  return given ? *given : assign_candidates(problem.program, algorithms);
+}
+
 void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
                       Plan& plan) {
+  if (problem.request.assignment) return;
   const std::vector<std::int64_t> occupied = occupied_bytes(problem, decisions);
   for (std::size_t k = 0; k < plan.assignment.size(); ++k) {
     if (problem.program.kernels[k].candidates.size() < 2) continue;

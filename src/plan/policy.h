@@ -53,7 +53,11 @@ std::vector<int> requested_assignment(const PlanProblem& problem);
 // Live bytes at each kernel, its workspace left out.
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions);
 
-// Keeps in the plan, for each kernel with several candidates, the fastest and the room that there was.
+// The request's assignment where it has one, else that of these algorithms.
+std::vector<int> start_from(const PlanProblem& problem, Algorithms algorithms);
+
+// Keeps in the plan, for each kernel with several candidates, the fastest and the room that there was;
+// nothing where the assignment was given.
 void remember_choices(const PlanProblem& problem, const Decisions& decisions, const std::vector<int>& fastest,
                       Plan& plan);
 

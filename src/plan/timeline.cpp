@@ -69,13 +69,26 @@ std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times) {
   return waits;
 }
 
-std::string step_name(const Program& program, const PlanStep& step) {
-  if (step.kind == StepKind::launch) {
-    const Kernel& kernel = program.kernel(step.kernel);
-    return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
+std::string_view stream_name(StepKind kind) {
+  switch (kind) {
+    case StepKind::offload:
+      return "offload";
+    case StepKind::prefetch:
+      return "prefetch";
+    case StepKind::launch:
+      break;
   }
-  return fmt::format("{} {}", step.kind == StepKind::offload ? "offload" : "prefetch",
-                     program.buffer(step.buffer).name);
+  return "compute";
+}
+
+std::string kernel_name(const Program& program, KernelId id) {
+  const Kernel& kernel = program.kernel(id);
+  return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
+}
+
+std::string step_name(const Program& program, const PlanStep& step) {
+  if (step.kind == StepKind::launch) return kernel_name(program, step.kernel);
+  return fmt::format("{} {}", stream_name(step.kind), program.buffer(step.buffer).name);
 }
 
 }  // namespace vdnn

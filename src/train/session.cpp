@@ -110,12 +110,34 @@ class Session::Impl {
       context_->read_values(bound.buffer, arena_offset(bound.buffer), 0, {&value, 1});
       loss += value;
     }
-    last_step_ = measured(context_->take_spans());
+    last_spans_ = context_->take_spans();
     return {.step = step_++, .loss = loss, .seconds = seconds_since(begin)};
   }
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] const MeasuredStep& last_step() const { return last_step_; }
+  // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
+  [[nodiscard]] MeasuredStep last_step() const {
+    if (last_spans_.empty()) return {};
+    constexpr std::array<StreamKind, 3> kStreams = {StreamKind::compute, StreamKind::offload,
+                                                    StreamKind::prefetch};  // by kind of step
+    std::array<std::vector<const StreamSpan*>, kStreamCount> by_stream;
+    MeasuredStep result{.begin_seconds = last_spans_.front().begin_seconds};
+    for (const auto& span : last_spans_) {
+      result.begin_seconds = std::min(result.begin_seconds, span.begin_seconds);
+      if (span.name != kPoisonSpan) by_stream[static_cast<std::size_t>(span.stream)].push_back(&span);
+    }
+    std::array<std::size_t, kStreamCount> next{};
+    for (const auto& step : plan_.steps) {
+      const auto stream = static_cast<std::size_t>(kStreams[static_cast<std::size_t>(step.kind)]);
+      const StreamSpan& span = *by_stream[stream].at(next[stream]++);
+      const auto nanoseconds = [&](double seconds) {
+        return std::llround(1e9 * (seconds - result.begin_seconds));
+      };
+      result.times.push_back({nanoseconds(span.begin_seconds), nanoseconds(span.end_seconds)});
+    }
+    return result;
+  }
+
   [[nodiscard]] std::int64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
 
   [[nodiscard]] RunTotals totals() const {
@@ -177,28 +199,6 @@ class Session::Impl {
     values_.finish();
   }
 
-  // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
-  [[nodiscard]] MeasuredStep measured(const std::vector<StreamSpan>& spans) const {
-    constexpr std::array<StreamKind, 3> kStreams = {StreamKind::compute, StreamKind::offload,
-                                                    StreamKind::prefetch};  // by kind of step
-    std::array<std::vector<const StreamSpan*>, kStreamCount> by_stream;
-    MeasuredStep result{.begin_seconds = spans.empty() ? 0 : spans.front().begin_seconds};
-    for (const auto& span : spans) {
-      result.begin_seconds = std::min(result.begin_seconds, span.begin_seconds);
-      if (span.name != kPoisonSpan) by_stream[static_cast<std::size_t>(span.stream)].push_back(&span);
-    }
-    std::array<std::size_t, kStreamCount> next{};
-    for (const auto& step : plan_.steps) {
-      const auto stream = static_cast<std::size_t>(kStreams[static_cast<std::size_t>(step.kind)]);
-      const StreamSpan& span = *by_stream[stream].at(next[stream]++);
-      const auto nanoseconds = [&](double seconds) {
-        return std::llround(1e9 * (seconds - result.begin_seconds));
-      };
-      result.times.push_back({nanoseconds(span.begin_seconds), nanoseconds(span.end_seconds)});
-    }
-    return result;
-  }
-
   const TrainingGraph& graph_;
   Executable& executable_;
   SessionOptions options_;
@@ -209,7 +209,7 @@ class Session::Impl {
   ValuesBetweenSteps values_;
   std::unique_ptr<BatchLoader> loader_;  // last: its thread writes into the context
   std::int64_t step_ = 0;
-  MeasuredStep last_step_;
+  std::vector<StreamSpan> last_spans_;
 };
 
 Session::Session(Job& job, Plan plan, std::shared_ptr<const Dataset> data, const SessionOptions& options)
@@ -222,7 +222,7 @@ StepReport Session::step() {
 const Plan& Session::plan() const {
   return impl_->plan();
 }
-const MeasuredStep& Session::last_step() const {
+MeasuredStep Session::last_step() const {
   return impl_->last_step();
 }
 RunTotals Session::totals() const {

@@ -27,15 +27,6 @@ double largest_value(const BarChart& chart) {
   return most > 0 ? most : 1;
 }
 
-void draw_legend(Svg& svg, const BarChart& chart) {
-  double x = kLeft;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    svg.rectangle(x, 34, 11, 11, fmt::format("s{}", i));
-    svg.text(x + 16, 44, chart.series[i].name);
-    x += 34 + 7.0 * static_cast<double>(chart.series[i].name.size());
-  }
-}
-
 Svg drawn(const BarChart& chart) {
   const double group_height = kBar * static_cast<double>(chart.series.size()) + kGap;
   const double bottom = kTop + group_height * static_cast<double>(chart.groups.size());
@@ -43,7 +34,10 @@ Svg drawn(const BarChart& chart) {
   const auto x_of = [&](double value) { return kLeft + (kWidth - kLeft - kRight) * value / most; };
   Svg svg(kWidth, bottom + 34);
   svg.text(12, 20, chart.title, "h");
-  draw_legend(svg, chart);
+  std::vector<std::pair<int, std::string>> meanings;
+  for (const auto& series : chart.series)
+    meanings.emplace_back(static_cast<int>(meanings.size()), series.name);
+  svg.legend(kLeft, 34, meanings);
   const double step = round_step(most, 4);
   for (double at = 0; at <= most * 1.0001; at += step) {
     svg.line(x_of(at), kTop, x_of(at), bottom, "g");

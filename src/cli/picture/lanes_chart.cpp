@@ -25,12 +25,7 @@ std::string to_svg(const LanesChart& chart) {
   };
   Svg svg(kWidth, bottom + 30);
   svg.text(8, 18, chart.title, "h");
-  double left = 8;
-  for (const auto& [colour, name] : chart.legend) {
-    svg.rectangle(left, 30, 11, 11, fmt::format("s{}", colour));
-    svg.text(left + 15, 40, name);
-    left += 34 + 7.0 * static_cast<double>(name.size());
-  }
+  svg.legend(8, 30, chart.legend);
   const double step = round_step(chart.seconds, 4);
   for (double at = 0; at <= chart.seconds * 1.0001; at += step) {
     svg.line(x(at), kTop, x(at), bottom, "g");

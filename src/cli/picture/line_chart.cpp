@@ -44,13 +44,11 @@ class Drawing {
 
   std::string run() {
     axes();
-    double left = 8;
+    std::vector<std::pair<int, std::string>> meanings;
     for (std::size_t i = 0; i < chart_.lines.size(); ++i) {
       const auto& line = chart_.lines[i];
       const std::string colour = fmt::format("s{}", i);
-      svg_.rectangle(left, 30, 11, 11, colour);
-      svg_.text(left + 15, 40, line.name);
-      left += 34 + 7.0 * static_cast<double>(line.name.size());
+      meanings.emplace_back(static_cast<int>(i), line.name);
       std::vector<Svg::Point> points;
       for (const auto& point : line.points) {
         points.push_back({x(point.x), y(point.y)});
@@ -58,8 +56,9 @@ class Drawing {
                        fmt::format("{}: {:.4g} {} at {:.4g} {}", line.name, point.y, chart_.y_unit, point.x,
                                    chart_.x_unit));
       }
-      if (!line.marks_only) svg_.polyline(points, colour);
+      svg_.polyline(points, colour);
     }
+    svg_.legend(8, 30, meanings);
     if (chart_.limit) {
       svg_.line(x(chart_.limit->x), kTop, x(chart_.limit->x), kHeight - kBottom, "l");
       svg_.text(x(chart_.limit->x), kTop - 4, chart_.limit->name, "t", "middle");

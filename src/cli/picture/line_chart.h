@@ -18,7 +18,6 @@ struct LineChart {
   struct Line {
     std::string name;
     std::vector<Point> points;  // in order of x
-    bool marks_only = false;    // no line between them
   };
   std::vector<Line> lines;  // at most kSeriesColours
   struct Limit {

@@ -53,7 +53,9 @@ class Drawing {
 
   std::string run() {
     axes();
-    legend();
+    std::vector<std::pair<int, std::string>> meanings;
+    for (const auto& role : chart_.roles) meanings.emplace_back(static_cast<int>(meanings.size()), role);
+    svg_.legend(8, 30, meanings);
     for (std::size_t role = chart_.roles.size(); role-- > 0;) area(role);
     if (chart_.budget_bytes > 0) limit(chart_.budget_bytes, "budget");
     if (network_wide_in_sight_) {
@@ -92,15 +94,6 @@ class Drawing {
     const double seconds_step = round_step(chart_.step_seconds, 4);
     for (double at = 0; at <= chart_.step_seconds * 1.0001; at += seconds_step)
       svg_.text(x(at), kHeight - kBottom + 16, fmt::format("{:g} s", at), "m", "middle");
-  }
-
-  void legend() {
-    double left = 8;
-    for (std::size_t role = 0; role < chart_.roles.size(); ++role) {
-      svg_.rectangle(left, 30, 11, 11, fmt::format("s{}", role));
-      svg_.text(left + 15, 40, chart_.roles[role]);
-      left += 30 + 7.0 * static_cast<double>(chart_.roles[role].size());
-    }
   }
 
   // A role's bytes on top of those before it.

@@ -63,6 +63,14 @@ void Svg::text(double x, double y, std::string_view what, std::string_view css_c
                        css_class, anchor, escaped(what));
 }
 
+void Svg::legend(double x, double y, const std::vector<std::pair<int, std::string>>& meanings) {
+  for (const auto& [colour, meaning] : meanings) {
+    rectangle(x, y, 11, 11, fmt::format("s{}", colour));
+    text(x + 16, y + 10, meaning);
+    x += 34 + 7.0 * static_cast<double>(meaning.size());
+  }
+}
+
 void Svg::area(const std::vector<Point>& outline, std::string_view css_class, std::string_view tooltip) {
   body_ += fmt::format("<polygon points=\"{}\" class=\"{}\">{}</polygon>\n", points_text(outline), css_class,
                        title(tooltip));

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vdnn::cli {
@@ -21,6 +22,8 @@ class Svg {
   // anchor: start, middle or end.
   void text(double x, double y, std::string_view what, std::string_view css_class = "t",
             std::string_view anchor = "start");
+  // Squares of colours (of the series s0, s1, ...) and what they mean, from left to right.
+  void legend(double x, double y, const std::vector<std::pair<int, std::string>>& meanings);
   struct Point {
     double x = 0;
     double y = 0;

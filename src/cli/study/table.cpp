@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "cli/output.h"
 #include "vdnn/bytes.h"
 
 namespace vdnn::cli {
@@ -25,7 +26,7 @@ std::string for_people(const Cell& cell, Unit unit) {
     case Unit::ratio:
       return fmt::format("{:.3f}", *number);
     case Unit::seconds:
-      return *number < 1 ? fmt::format("{:.1f} ms", 1e3 * *number) : fmt::format("{:.2f} s", *number);
+      return seconds_text(*number);
     case Unit::count:
     case Unit::text:
       break;

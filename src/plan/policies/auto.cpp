@@ -27,7 +27,7 @@ class LadderSearch {
         planner_(problem) {}
 
   PlanResult run() {
-    consider("everything resident", {}, start_from(Algorithms::performance));
+    consider("everything resident", {}, start_from(problem_, Algorithms::performance));
     if (best_) return finished();  // nothing could be faster, and nothing moves (P5)
     const double least = static_cast<double>(std::max<std::int64_t>(1, planner_.least_bytes()));
     const double most = static_cast<double>(planner_.most_bytes());
@@ -38,7 +38,8 @@ class LadderSearch {
     }
     for (const auto layers : {OffloadedLayers::convolution, OffloadedLayers::feature_extraction}) {
       for (const auto algorithms : {Algorithms::performance, Algorithms::memory})
-        consider("as the paper's policies", offload_inputs(problem_, layers), start_from(algorithms));
+        consider("as the paper's policies", offload_inputs(problem_, layers),
+                 start_from(problem_, algorithms));
     }
     if (!best_) return plan_decisions(problem_, smallest_->decisions, smallest_->assignment);
     return finished();
@@ -56,11 +57,6 @@ class LadderSearch {
   static PlanRequest with_budget(PlanRequest request, std::int64_t budget_bytes) {
     request.budget_bytes = budget_bytes;
     return request;
-  }
-
-  [[nodiscard]] std::vector<int> start_from(Algorithms algorithms) const {
-    const auto& given = problem_.request.assignment;
-    return given ? *given : assign_candidates(problem_.program, algorithms);
   }
 
   // Plans for a limit, and again with what kernels waited for as a cost of those buffers' absences.
@@ -108,8 +104,7 @@ class LadderSearch {
   PlanResult finished() {
     PlanResult result = plan_decisions(problem_, best_->decisions, best_->assignment);
     result.plan->passes = {{.name = best_->name, .peak_bytes = best_->peak_bytes, .fits = true}};
-    if (!problem_.request.assignment)
-      remember_choices(problem_, best_->decisions, start_from(Algorithms::performance), *result.plan);
+    remember_choices(problem_, best_->decisions, start_from(problem_, Algorithms::performance), *result.plan);
     return result;
   }
 

@@ -27,7 +27,7 @@ class ResidencyPlanner::Problem {
         gaps(find_gaps(problem.program, problem.uses)),
         kernels(static_cast<std::int32_t>(problem.program.kernels.size())),
         fixed(problem.request.assignment.has_value()),
-        fastest(fixed ? *problem.request.assignment : assign_candidates(program, Algorithms::performance)) {
+        fastest(start_from(problem, Algorithms::performance)) {
     find_resident(problem.uses);
     find_starts();
   }
@@ -107,7 +107,7 @@ class ResidencyPlanner::Search {
 
   // Everything that can be away, and the least workspace.
   std::int64_t with_all_away() {
-    for (std::size_t g = 0; g < away_.size(); ++g) send_away(g);
+    for (std::size_t g = 0; g < away_.size(); ++g) set_away(g, true);
     std::int64_t most = 0;
     for (std::int32_t k = 0; k < p_.kernels; ++k) {
       std::int64_t least = p_.workspace(k, candidate(k));
@@ -236,8 +236,8 @@ class ResidencyPlanner::Search {
   void take(const Option& option) {
     if (option.gap < 0) return set_candidate(option.kernel, option.candidate);
     const auto g = static_cast<std::size_t>(option.gap);
-    if (const auto also = also_needed(g); also >= 0) send_away(static_cast<std::size_t>(also));
-    send_away(g);
+    if (const auto also = also_needed(g); also >= 0) set_away(static_cast<std::size_t>(also), true);
+    set_away(g, true);
   }
 
   void set_candidate(std::int32_t kernel, int next) {
@@ -245,11 +245,11 @@ class ResidencyPlanner::Search {
     assignment_[static_cast<std::size_t>(kernel)] = next;
   }
 
-  void send_away(std::size_t g) {
-    if (away_[g]) return;
-    away_[g] = true;
-    p_.for_each_range(gap(g),
-                      [&](std::int32_t begin, std::int32_t end) { needed_.add(begin, end, -gap(g).bytes); });
+  void set_away(std::size_t g, bool away) {
+    if (away_[g] == away) return;
+    away_[g] = away;
+    const std::int64_t bytes = away ? -gap(g).bytes : gap(g).bytes;
+    p_.for_each_range(gap(g), [&](std::int32_t begin, std::int32_t end) { needed_.add(begin, end, bytes); });
   }
 
   [[nodiscard]] bool is_needed(std::size_t g) const {
@@ -277,9 +277,7 @@ class ResidencyPlanner::Search {
       for (const auto& one : taken) {
         const std::size_t g = one.second;
         if (!away_[g] || is_needed(g)) continue;
-        away_[g] = false;
-        p_.for_each_range(
-            gap(g), [&](std::int32_t begin, std::int32_t end) { needed_.add(begin, end, gap(g).bytes); });
+        set_away(g, false);
       }
     }
     for (std::int32_t k = 0; k < p_.kernels; ++k) {
@@ -314,12 +312,9 @@ class ResidencyPlanner::Search {
       all.push_back({.buffer = one.buffer,
                      .copies_out = copies_out(g),
                      .goes_round = p_.goes_round(one),
-                     .offload_with = std::max(one.final_at, 0) + 1,
-                     .offload_done = kNoKernel,
+                     .offload_with = one.final_at + 1,
                      .release = one.from + 1,
-                     .prefetch_with = p_.goes_round(one) ? one.to - p_.kernels : one.to,
-                     .prefetch_done = kNoKernel});
-      if (one.final_at < 0) all.back().offload_with = one.from + 1;
+                     .prefetch_with = p_.goes_round(one) ? one.to - p_.kernels : one.to});
     }
     start_prefetches(all);
     release_later(all);
@@ -328,13 +323,19 @@ class ResidencyPlanner::Search {
     return all;
   }
 
-  void start_prefetches(std::vector<Movement>& all) {
+  // Positions in the list, by an order of movements.
+  template <class Before>
+  static std::vector<std::size_t> sorted(const std::vector<Movement>& all, const Before& before) {
     std::vector<std::size_t> order(all.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return all[a].prefetch_with > all[b].prefetch_with; });
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return before(all[a], all[b]); });
+    return order;
+  }
+
+  void start_prefetches(std::vector<Movement>& all) {
     double link_free_until = p_.start(p_.kernels);
-    for (const auto i : order) {
+    for (const auto i :
+         sorted(all, [](const auto&a, const auto&b) { return a.prefetch_with > b.prefetch_with; })) {
       Movement& movement = all[i];
       const std::int64_t bytes = p_.program.buffer(movement.buffer).placed_bytes();
       const double end = std::min(link_free_until, p_.start(movement.prefetch_with));
@@ -347,12 +348,9 @@ class ResidencyPlanner::Search {
   }
 
   void release_later(std::vector<Movement>& all) {
-    std::vector<std::size_t> order(all.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return all[a].offload_with < all[b].offload_with; });
     double link_busy_until = 0;
-    for (const auto i : order) {
+    for (const auto i :
+         sorted(all, [](const auto&a, const auto&b) { return a.offload_with < b.offload_with; })) {
       Movement& movement = all[i];
       if (!movement.copies_out) continue;
       const std::int64_t bytes = p_.program.buffer(movement.buffer).placed_bytes();

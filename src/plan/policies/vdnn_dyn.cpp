@@ -13,14 +13,14 @@ namespace {
 class DynamicSearch {
  public:
   explicit DynamicSearch(const PlanProblem& problem)
-      : problem_(problem), fastest_(start_from(Algorithms::performance)) {}
+      : problem_(problem), fastest_(start_from(problem, Algorithms::performance)) {}
 
   PlanResult run() {
     const Decisions none;
     const Decisions conv = offload_inputs(problem_, OffloadedLayers::convolution);
     const Decisions all = offload_inputs(problem_, OffloadedLayers::feature_extraction);
     constexpr const char* kLeast = "vdnn-all (m)";
-    PlanResult least = attempt(kLeast, all, start_from(Algorithms::memory));
+    PlanResult least = attempt(kLeast, all, start_from(problem_, Algorithms::memory));
     if (!least.plan) return least;  // it cannot be trained at all
     using Pass = std::pair<const char*, const Decisions*>;
     for (const auto& [name, decisions] :
@@ -38,11 +38,6 @@ class DynamicSearch {
   }
 
  private:
-  [[nodiscard]] std::vector<int> start_from(Algorithms algorithms) const {
-    const auto& given = problem_.request.assignment;
-    return given ? *given : assign_candidates(problem_.program, algorithms);
-  }
-
   PlanResult attempt(const char* name, const Decisions& decisions, const std::vector<int>& assignment) {
     PlanResult result = plan_decisions(problem_, decisions, assignment);
     remember(name, result);
@@ -99,7 +94,7 @@ class DynamicSearch {
   PlanResult finished(PlanResult& result, const Decisions& decisions) {
     Plan& plan = *result.plan;
     plan.passes = std::move(tried_);
-    if (!problem_.request.assignment) remember_choices(problem_, decisions, fastest_, plan);
+    remember_choices(problem_, decisions, fastest_, plan);
     return std::move(result);
   }
 
