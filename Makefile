@@ -8,12 +8,13 @@ export RC_PARAMS ?= seed=1
 FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SOURCES = git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh'
 
-.PHONY: help setup setup-tests build demo test asan tsan check check-order check-format check-tidy format bench clean
+.PHONY: help setup setup-tests build demo test test-million asan tsan check check-order check-format check-tidy format bench clean
 
 help:
 	@echo 'make build    the vdnn program and library, build/release/vdnn'
 	@echo 'make demo     build, then a demonstration'
 	@echo 'make test     every test'
+	@echo 'make test-million   verifies a million random plans'
 	@echo 'make asan     every test under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make tsan     the tests with threads under ThreadSanitizer'
 	@echo 'make check    include order, format and clang-tidy (CHANGED=1: clang-tidy on changed files only)'
@@ -38,6 +39,11 @@ test: setup-tests
 	cmake --preset dev
 	cmake --build --preset dev --parallel $(JOBS)
 	ctest --preset dev $(CTEST_FLAGS)
+
+test-million: setup-tests
+	cmake --preset dev
+	cmake --build --preset dev --parallel $(JOBS) --target plan_random_plans_test
+	VDNN_RANDOM_PLANS=1000000 build/dev/tests/plan_random_plans_test
 
 asan: setup-tests
 	cmake --preset asan

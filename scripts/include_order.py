@@ -31,11 +31,11 @@ PUBLIC_HEADERS = {
     "graph": ["shape", "role", "attributes", "graph", "training_graph", "builder"],
     "model": ["zoo"],
     "program": ["program", "links"],
-    "plan": ["plan", "explain", "timeline"],
+    "plan": ["plan", "explain", "timeline", "bounds"],
     "device": ["device"],
     "tier": ["tier"],
     "run": ["executor", "costs"],
-    "train": ["dataset", "safetensors", "train", "session", "profile"],
+    "train": ["dataset", "safetensors", "train", "session", "profile", "replan"],
 }
 UMBRELLA = "vdnn"  # includes every public header; only faces may include it
 

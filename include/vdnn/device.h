@@ -83,7 +83,11 @@ class DeviceContext {
   virtual void read_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
                            std::span<float> values) = 0;
 
-  // The same for a copy of the buffer's bytes in host memory, on its way to or from a tier.
+  // Bytes of the arena as they are, for handing over what persists. Blocking, between steps.
+  virtual void write_bytes(std::int64_t arena_offset_bytes, std::span<const std::byte> bytes) = 0;
+  virtual void read_bytes(std::int64_t arena_offset_bytes, std::span<std::byte> bytes) = 0;
+
+  // The same as values for a copy of the buffer's bytes in host memory, on its way to or from a tier.
   virtual void write_values(BufferId buffer, std::span<std::byte> bytes, std::int64_t first,
                             std::span<const float> values) const = 0;
   virtual void read_values(BufferId buffer, std::span<const std::byte> bytes, std::int64_t first,

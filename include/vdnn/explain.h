@@ -41,6 +41,31 @@ struct PlanExplanation {
   std::vector<ExplainedAlgorithm> algorithms;  // of kernels with a choice
 };
 
+// What was decided for a buffer between two uses, and what else could have been.
+struct BufferChoice {
+  std::string buffer;
+  Role role = Role::feature_map;
+  std::int64_t bytes = 0;
+  std::string used_by;  // the kernel before
+  std::string next_used_by;
+  std::string choice;  // "kept", "moved" or "recomputed"
+  std::string why;
+  std::string next_best;         // the cheapest of the other two that is possible; empty: none is
+  double next_best_seconds = 0;  // that it would add to the step, as the planner estimates
+  // By which keeping it would exceed the budget at the fullest moment meanwhile; 0: it would not.
+  std::int64_t excess_if_kept_bytes = 0;
+};
+
+struct ChoiceExplanation {
+  std::vector<BufferChoice> choices;  // of buffers of at least a hundredth of the peak, largest first
+  // The buffers to shrink first: so that less memory would do, and so that this budget would cost less time.
+  // Empty where none would help.
+  std::string shrink_for_memory;
+  std::string shrink_for_time;
+};
+ChoiceExplanation explain_choices(const Program& program, const Plan& plan, const Simulation& simulation,
+                                  const Links& links);
+
 // `simulation` is the plan's.
 PlanExplanation explain_plan(const Program& program, const Plan& plan, const Simulation& simulation);
 

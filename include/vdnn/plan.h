@@ -135,6 +135,8 @@ std::vector<std::string> verify_origin(const Program& program, const Plan& plan)
 struct Simulation {
   double step_seconds = 0;
   double kernel_seconds = 0;
+  double recompute_seconds = 0;  // of the kernels' time, in launches after a kernel's first
+  std::int64_t recomputing_launches = 0;
   double stall_seconds = 0;
   double copy_seconds = 0;
   std::int64_t peak_bytes = 0;    // highest address in use plus one (P4)

@@ -49,7 +49,7 @@ class Job {
   // not known. Throws BudgetError where the budget cannot hold, UsageError for unknown policies.
   Plan plan(const PlanRequest& request);
 
-  // Plans with vdnn-dyn; or, where the algorithms are given, with the policy that moves least among those
+  // Plans with auto; or, where the algorithms are given, with the policy that moves least among those
   // that fit: baseline, vdnn-conv, vdnn-all. Throws BudgetError where none fits.
   Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms = {});
 
@@ -67,6 +67,8 @@ class Job {
   // How fast the device copies to disk, and what that costs its kernels; kept per machine and disk, measured
   // in two seconds where it is not known. Throws StorageError where the directory cannot be used.
   [[nodiscard]] Links links();
+  // The same, but what is assumed of links where the directory cannot be used.
+  [[nodiscard]] Links links_or_assumed();
 
   // The budget that a run gets when none is given: what is free, less a reserve.
   [[nodiscard]] std::int64_t default_budget_bytes() const;
@@ -124,6 +126,12 @@ class Session {
 
   // Trains one batch. After an exception the session may only be destroyed.
   StepReport step();
+
+  // Goes on under another plan for the same kernels, between two steps: what persists is handed over by way
+  // of the disk, so that no more memory is taken than the larger plan needs. Throws as the constructor does,
+  // and UsageError where the plan runs other candidates, which would change results; the session then goes on
+  // as it was, unless memory or the disk fail when the old plan is gone.
+  void change_plan(Plan plan);
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] RunTotals totals() const;

@@ -1,6 +1,7 @@
 #pragma once
 
 // Everything that a program needs to train with vdnn.
+#include "vdnn/bounds.h"
 #include "vdnn/bytes.h"
 #include "vdnn/dataset.h"
 #include "vdnn/device.h"
@@ -9,6 +10,7 @@
 #include "vdnn/graph.h"
 #include "vdnn/plan.h"
 #include "vdnn/profile.h"
+#include "vdnn/replan.h"
 #include "vdnn/session.h"
 #include "vdnn/timeline.h"
 #include "vdnn/version.h"

@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "cli/step_json.h"
 #include "cli/trace.h"
+#include "vdnn/bounds.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/explain.h"
@@ -21,11 +22,13 @@ namespace {
 
 constexpr std::size_t kResidentsShown = 8;
 constexpr std::size_t kTripsShown = 12;
+constexpr std::size_t kChoicesShown = 12;
 
 struct PlanOptions : NetworkOptions {
   std::string output;
   std::string trace;
   bool largest_batch = false;
+  bool explain = false;
   bool all = false;
 };
 
@@ -34,7 +37,9 @@ struct Answer {
   Plan plan;
   Simulation simulation;
   PlanExplanation explanation;
+  ChoiceExplanation choices;
   double oracle_seconds = 0;
+  TimeBound bound;
   std::int64_t least_budget_bytes = 0;
   std::int64_t network_wide_bytes = 0;
   double unused_share = 0;
@@ -49,10 +54,12 @@ Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
   const Program& program = result.program = job.program_in_steps();
   result.simulation = simulate(program, result.plan, links);
   result.explanation = explain_plan(program, result.plan, result.simulation);
+  if (options.explain) result.choices = explain_choices(program, result.plan, result.simulation, links);
   result.least_budget_bytes =
       least_budget([&](std::int64_t budget) { return plan_job(job, options, budget); });
   const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
   result.oracle_seconds = simulate(program, oracle, links).step_seconds;
+  result.bound = time_bound(program, budget_bytes, links);
   result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
   result.unused_share = unused_share(program, result.plan.assignment);
   if (!options.json.empty()) {
@@ -130,7 +137,44 @@ void print_algorithms(FILE* out, const Answer& a, bool all) {
   }
 }
 
-void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, bool all) {
+void print_bound(FILE* out, const Answer& a) {
+  const double least = a.bound.seconds();
+  tell(out, "          no plan in this budget takes less than {}", seconds_text(least));
+  if (least > 0) tell(out, ": {:.1f} % above that", 100 * (a.simulation.step_seconds / least - 1));
+  tell(out, "\n            kernels {}; what cannot stay at the fullest one comes back in {}\n",
+       seconds_text(a.bound.compute_seconds), seconds_text(a.bound.transfer_seconds));
+  if (a.simulation.recomputing_launches > 0) {
+    tell(out, "          {} kernels run again, to recompute what was let go: {} of the step\n",
+         a.simulation.recomputing_launches, seconds_text(a.simulation.recompute_seconds));
+  }
+}
+
+void print_choices(FILE* out, const ChoiceExplanation& explanation, bool all) {
+  const auto& choices = explanation.choices;
+  tell(out, "choices   for buffers of at least a hundredth of the peak, largest first:\n");
+  for (std::size_t i = 0; i < choices.size() && (all || i < kChoicesShown); ++i) {
+    const BufferChoice& one = choices[i];
+    tell(out, "  {:>9}  {}: {} between {} and {}\n", format_bytes(one.bytes), one.buffer, one.choice,
+         one.used_by, one.next_used_by);
+    tell(out, "             {}\n", one.why);
+    if (one.next_best.empty()) {
+      tell(out, "             nothing else is possible\n");
+    } else {
+      tell(out, "             next best: {}, for about {:.4f} s a step\n", one.next_best,
+           one.next_best_seconds);
+    }
+  }
+  if (!all && choices.size() > kChoicesShown)
+    tell(out, "  and {} more (--all)\n", choices.size() - kChoicesShown);
+  if (!explanation.shrink_for_memory.empty())
+    tell(out, "shrink    {} first, to need less memory: the kernel at the peak uses it\n",
+         explanation.shrink_for_memory);
+  if (!explanation.shrink_for_time.empty())
+    tell(out, "          {} first, to be faster in this budget: kernels wait longest for it\n",
+         explanation.shrink_for_time);
+}
+
+void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, const PlanOptions& options) {
   tell(out, "{}, batch {}, on {}: fits in {} under {}\n", job.program().name, graph.batch(),
        job.device().name, format_bytes(a.plan.budget_bytes), a.plan.policy);
   print_memory(out, a);
@@ -138,23 +182,47 @@ void print_text(FILE* out, const Job& job, const Graph& graph, const Answer& a, 
     tell(out, "time      {} a step predicted, {:.3f} x the oracle's {}\n",
          seconds_text(a.simulation.step_seconds), a.simulation.step_seconds / a.oracle_seconds,
          seconds_text(a.oracle_seconds));
+    print_bound(out, a);
   }
   print_passes(out, a.plan);
-  print_algorithms(out, a, all);
-  print_trips(out, a, all);
-  print_peak(out, a, all);
+  print_algorithms(out, a, options.all);
+  print_trips(out, a, options.all);
+  print_peak(out, a, options.all);
+  if (options.explain) print_choices(out, a.choices, options.all);
 }
 
 // Of the plan's kernels, one after the other with no copies beside them.
 double kernel_seconds_alone(const Program& program, const Plan& plan) {
   double seconds = 0;
-  for (std::size_t k = 0; k < program.kernels.size(); ++k)
-    seconds += program.kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
+  for (const auto& step : plan.steps) {
+    if (step.kind != StepKind::launch) continue;
+    const auto candidate = static_cast<std::size_t>(plan.assignment[step.kernel.index()]);
+    seconds += program.kernel(step.kernel).candidates[candidate].seconds;
+  }
   return seconds;
 }
 
 nlohmann::json interval_json(const Interval& nanoseconds) {
   return {1e-9 * static_cast<double>(nanoseconds.begin), 1e-9 * static_cast<double>(nanoseconds.end)};
+}
+
+nlohmann::json choices_json(const ChoiceExplanation& explanation) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& one : explanation.choices) {
+    rows.push_back({{"buffer", one.buffer},
+                    {"role", role_name(one.role)},
+                    {"bytes", one.bytes},
+                    {"used_by", one.used_by},
+                    {"next_used_by", one.next_used_by},
+                    {"choice", one.choice},
+                    {"why", one.why},
+                    {"next_best", one.next_best},
+                    {"next_best_seconds", one.next_best_seconds},
+                    {"excess_if_kept_bytes", one.excess_if_kept_bytes}});
+  }
+  return {{"buffers", rows},
+          {"shrink_for_memory", explanation.shrink_for_memory},
+          {"shrink_for_time", explanation.shrink_for_time}};
 }
 
 nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer& a) {
@@ -197,6 +265,11 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
       {"oracle_seconds", a.oracle_seconds},
       {"alone_seconds", kernel_seconds_alone(a.program, a.plan)},
       {"slowdown", a.oracle_seconds > 0 ? a.simulation.step_seconds / a.oracle_seconds : 0},
+      {"lower_bound_seconds", a.bound.seconds()},
+      {"lower_bound_compute_seconds", a.bound.compute_seconds},
+      {"lower_bound_transfer_seconds", a.bound.transfer_seconds},
+      {"recompute_seconds", a.simulation.recompute_seconds},
+      {"recomputing_launches", a.simulation.recomputing_launches},
       {"stall_seconds", a.simulation.stall_seconds},
       {"hidden_copy_share", a.simulation.hidden_copy_share()},
       {"offloaded_bytes", a.simulation.offloaded_bytes},
@@ -205,6 +278,7 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
       {"algorithms", algorithms},
       {"trips", trips},
       {"policies", a.alternatives}};
+  if (!a.choices.choices.empty()) report["choices"] = choices_json(a.choices);
   report.update(peak_json(a.program, a.plan, a.simulation));
   report.update(step_json(a.program, a.plan, a.simulation.step_nanoseconds));
   return report;
@@ -224,7 +298,7 @@ void plan(const PlanOptions& options) {
   const Graph graph = make_graph(options);
   const auto job = open_job(options, graph);
   const Answer found = answer(*job, options, budget.value_or(job->default_budget_bytes()));
-  print_text(options.json == "-" ? stderr : stdout, *job, graph, found, options.all);
+  print_text(options.json == "-" ? stderr : stdout, *job, graph, found, options);
   if (!options.json.empty()) write_json(plan_report_json(*job, graph, found), options.json);
   if (!options.trace.empty()) {
     write_trace(options.trace, found.program, found.plan, {{.times = found.simulation.step_nanoseconds}});
@@ -252,6 +326,9 @@ void add_plan(CLI::App& app) {
       ->check(not_empty());
   command->add_flag("--largest-batch", options->largest_batch,
                     "Find the largest batch that fits, for each policy");
+  command->add_flag(
+      "--explain", options->explain,
+      "Say for each large buffer why it was kept, moved or recomputed, and what else would cost");
   command->add_flag("--all", options->all, "Show every move, kernel and buffer");
   command->callback([options] { with_budget_report(options->json, [&] { plan(*options); }); });
 }

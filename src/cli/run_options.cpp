@@ -118,9 +118,9 @@ void RunOptions::add_to(CLI::App& command) {
 }
 
 void NetworkOptions::add_policy_to(CLI::App& command) {
-  command.add_option("--policy", policy, "One of `vdnn policies` (default vdnn-dyn)")->check(not_empty());
+  command.add_option("--policy", policy, "One of `vdnn policies` (default auto)")->check(not_empty());
   command.add_option("--algorithms", algorithms,
-                     "memory or performance (default performance; vdnn-dyn chooses by layer)");
+                     "memory or performance (default performance; auto and vdnn-dyn choose by kernel)");
 }
 
 Algorithms parse_algorithms(const std::string& text) {

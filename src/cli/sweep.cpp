@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
+#include "vdnn/bounds.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/whole_file.h"
@@ -28,6 +29,7 @@ struct Point {
   std::int64_t peak_bytes = 0;
   double predicted_seconds = 0;
   double slowdown = 0;
+  double lower_bound_seconds = 0;
   std::optional<double> measured_seconds;
 };
 
@@ -36,18 +38,6 @@ struct Sweep {
   std::int64_t least_budget_bytes = 0;
   std::vector<Point> points;
 };
-
-// What one kernel needs at its leanest, whatever else is away: no plan takes less.
-std::int64_t lower_bound_bytes(const Program& program) {
-  std::int64_t bound = 0;
-  for (const auto& kernel : program.kernels) {
-    std::int64_t least = INT64_MAX;
-    for (const auto& candidate : kernel.candidates)
-      least = std::min(least, working_set_bytes(program, kernel, candidate));
-    bound = std::max(bound, least);
-  }
-  return bound;
-}
 
 // Evenly spread from the least to all, both included.
 std::vector<std::int64_t> budgets(std::int64_t least, std::int64_t most, int points) {
@@ -85,7 +75,8 @@ class Sweeper {
       const Plan plan = plan_in(budget);
       const double seconds = simulate(timed_, plan, links_).step_seconds;
       sweep.points.push_back({budget, plan.peak_bytes, seconds,
-                              oracle_seconds_ > 0 ? seconds / oracle_seconds_ : 0, measured(plan)});
+                              oracle_seconds_ > 0 ? seconds / oracle_seconds_ : 0,
+                              time_bound(timed_, budget, links_).seconds(), measured(plan)});
       if (interrupted()) throw Exit{kFailed};
     }
     return sweep;
@@ -125,7 +116,8 @@ nlohmann::json points_json(const Sweep& sweep) {
     nlohmann::json row = {{"budget_bytes", point.budget_bytes},
                           {"peak_bytes", point.peak_bytes},
                           {"predicted_seconds", point.predicted_seconds},
-                          {"slowdown", point.slowdown}};
+                          {"slowdown", point.slowdown},
+                          {"lower_bound_seconds", point.lower_bound_seconds}};
     if (point.measured_seconds) row["measured_seconds"] = *point.measured_seconds;
     points.push_back(std::move(row));
   }
@@ -148,10 +140,13 @@ void print(FILE* out, const Sweep& sweep, std::int64_t bound) {
        format_bytes(sweep.least_budget_bytes), sweep.least_budget_bytes,
        static_cast<double>(sweep.least_budget_bytes) / static_cast<double>(std::max<std::int64_t>(1, bound)),
        format_bytes(bound));
-  tell(out, "  {:>9} {:>9} {:>11} {:>9} {:>11}\n", "budget", "peak", "predicted", "x oracle", "measured");
+  tell(out, "  {:>9} {:>9} {:>11} {:>9} {:>7} {:>11}\n", "budget", "peak", "predicted", "x oracle", "x bound",
+       "measured");
   for (const auto& point : sweep.points) {
-    tell(out, "  {:>9} {:>9} {:>9.4f} s {:>9.3f} {:>11}\n", format_bytes(point.budget_bytes),
+    const double least = point.lower_bound_seconds;
+    tell(out, "  {:>9} {:>9} {:>9.4f} s {:>9.3f} {:>7.3f} {:>11}\n", format_bytes(point.budget_bytes),
          format_bytes(point.peak_bytes), point.predicted_seconds, point.slowdown,
+         least > 0 ? point.predicted_seconds / least : 0,
          point.measured_seconds ? fmt::format("{:.4f} s", *point.measured_seconds) : "");
   }
 }
@@ -171,7 +166,7 @@ void sweep(const SweepOptions& options) {
   }
   std::vector<Sweep> sweeps;
   for (const auto& name : names) sweeps.push_back(sweeper.run(name));
-  const std::int64_t bound = lower_bound_bytes(sweeper.job().program());
+  const std::int64_t bound = least_memory_bound_bytes(sweeper.job().program());
   FILE* out = options.json == "-" ? stderr : stdout;
   nlohmann::json rows = nlohmann::json::array();
   const Sweep* main = &sweeps.back();

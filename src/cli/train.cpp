@@ -10,6 +10,7 @@
 #include "cli/trace.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
+#include "vdnn/replan.h"
 #include "vdnn/whole_file.h"
 
 namespace vdnn::cli {
@@ -48,16 +49,46 @@ void describe(const Run& run, const Plan& plan) {
       format_bytes(plan.budget_bytes));
 }
 
+// After the third step, and every fiftieth: where times turned out otherwise than assumed, goes on under a
+// plan for the times as they are.
+class Replanner {
+ public:
+  Replanner(Job& job, Session& session) : job_(job), session_(session) {}
+
+  void after(std::size_t steps_done) {
+    constexpr std::size_t kFirst = 3;
+    constexpr std::size_t kEvery = 50;
+    if (steps_done > 1) times_.push_back(session_.last_step().times);  // the first makes code
+    if (steps_done != kFirst && steps_done % kEvery != 0) return;
+    auto better = replan(job_, session_.plan(), times_);
+    times_.clear();
+    if (!better) return;
+    session_.change_plan(std::move(better->plan));
+    say("after step {}: kernels take {:.2f} x what was assumed, copies out {:.2f}, in {:.2f}; planned again, "
+        "{} a step instead of {}\n",
+        steps_done, better->kernel_ratio, better->offload_ratio, better->prefetch_ratio,
+        seconds_text(better->seconds_now), seconds_text(better->seconds_before));
+  }
+
+ private:
+  Job& job_;
+  Session& session_;
+  std::vector<StepTimes> times_;
+};
+
 std::vector<StepReport> train_steps(const Run& run, Session& session, std::int64_t count,
-                                    std::vector<MeasuredStep>* traced) {
+                                    std::vector<MeasuredStep>* traced, bool replans) {
   std::vector<StepReport> reports;
   Progress progress("step");
+  Replanner replanner(*run.job, session);
   while (static_cast<std::int64_t>(reports.size()) < count && !interrupted()) {
     reports.push_back(session.step());
     if (traced != nullptr) {
       if (traced->size() == kStepsTraced) traced->erase(traced->begin());
       traced->push_back(session.last_step());
     }
+    // A trace is of one plan, and a plan from a file is to be run.
+    if (replans) replanner.after(reports.size());
     const auto done = static_cast<std::int64_t>(reports.size());
     progress.show(
         done, count,
@@ -93,7 +124,8 @@ void train(const TrainOptions& options) {
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
   std::vector<MeasuredStep> traced;
-  const auto reports = train_steps(run, session, count, options.trace.empty() ? nullptr : &traced);
+  const auto reports = train_steps(run, session, count, options.trace.empty() ? nullptr : &traced,
+                                   options.trace.empty() && options.plan.empty());
   const RunTotals totals = session.totals();
   const bool stopped = static_cast<std::int64_t>(reports.size()) < count;
   if (stopped) say("interrupted: {} of {} steps done, all of them whole\n", reports.size(), count);

@@ -15,14 +15,19 @@ namespace {
 class Explainer {
  public:
   Explainer(const Program& program, const Plan& plan, const Simulation& simulation)
-      : program_(program), plan_(plan), simulation_(simulation), uses_(find_uses(program)) {}
+      : program_(program), plan_(plan), simulation_(simulation) {
+    for (const auto& step : plan.steps) {
+      if (step.kind == StepKind::launch) launches_.push_back(step.kernel);
+    }
+    uses_ = find_uses(program, launches_);
+  }
 
   PlanExplanation run() {
     PlanExplanation all;
     const std::size_t peak = peak_launch(plan_);
     const KernelId kernel = plan_.steps[peak].kernel;
     all.peak_kernel = kernel_text(kernel);
-    all.residents = residents(peak, kernel);
+    all.residents = residents(peak);
     all.trips = trips();
     all.algorithms = algorithms();
     return all;
@@ -31,7 +36,8 @@ class Explainer {
  private:
   [[nodiscard]] std::string kernel_text(KernelId id) const { return kernel_name(program_, id); }
 
-  [[nodiscard]] std::vector<PeakResident> residents(std::size_t peak, KernelId kernel) const {
+  [[nodiscard]] std::vector<PeakResident> residents(std::size_t peak) const {
+    const KernelId kernel = plan_.steps[peak].kernel;
     std::vector<PeakResident> all;
     for (const auto& placement : plan_.placements) {
       if (!placement.steps.contains(static_cast<std::int64_t>(peak))) continue;
@@ -42,27 +48,32 @@ class Explainer {
         continue;
       }
       const Buffer& buffer = program_.buffer(placement.buffer);
-      all.push_back({buffer.name, buffer.role, placement.bytes, why_resident(placement, kernel)});
+      all.push_back({buffer.name, buffer.role, placement.bytes, why_resident(placement, peak)});
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     return all;
   }
 
-  // Between which uses of the buffer the kernel falls.
-  [[nodiscard]] std::string why_resident(const Placement& placement, KernelId kernel) const {
+  // Between which uses of the buffer the launch falls.
+  [[nodiscard]] std::string why_resident(const Placement& placement, std::size_t step) const {
     const auto& uses = uses_[placement.buffer.index()];
-    const auto now = static_cast<std::int32_t>(kernel.index());
+    const auto now = static_cast<std::int32_t>(
+        std::count_if(plan_.steps.begin(), plan_.steps.begin() + static_cast<std::ptrdiff_t>(step),
+                      [](const PlanStep& one) { return one.kind == StepKind::launch; }));
+    const auto user = [&](const Use& use) {
+      return kernel_text(launches_[static_cast<std::size_t>(use.launch)]);
+    };
     const auto next =
-        std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.kernel >= now; });
-    if (next != uses.end() && next->kernel == now) {
+        std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.launch >= now; });
+    if (next != uses.end() && next->launch == now) {
       const char* what = next->reads ? (next->writes ? "updates" : "reads") : "writes";
-      return fmt::format("{} {} it", kernel_text(kernel), what);
+      return fmt::format("{} {} it", user(*next), what);
     }
     if (program_.buffer(placement.buffer).persistent) return "kept from step to step";
     if (next == uses.end()) return "keeps an address of its own";
-    std::string later = fmt::format("next used by {}", kernel_text(KernelId(next->kernel)));
+    std::string later = fmt::format("next used by {}", user(*next));
     if (next == uses.begin()) return later;
-    return fmt::format("used by {}, {}", kernel_text(KernelId(std::prev(next)->kernel)), later);
+    return fmt::format("used by {}, {}", user(*std::prev(next)), later);
   }
 
   // The launch that follows a step; none behind the last.
@@ -158,6 +169,7 @@ class Explainer {
   const Program& program_;
   const Plan& plan_;
   const Simulation& simulation_;
+  Launches launches_;
   Uses uses_;
 };
 

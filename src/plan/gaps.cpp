@@ -13,21 +13,20 @@ bool may_be_away(const Buffer& buffer) {
 
 }  // namespace
 
-Gaps find_gaps(const Program& program, const Uses& uses) {
+Gaps find_gaps(const Program& program, const Uses& uses, std::int32_t launches) {
   Gaps gaps;
-  const auto kernels = static_cast<std::int32_t>(program.kernels.size());
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
     BufferGaps range{.first = static_cast<std::int32_t>(gaps.all.size())};
     if (may_be_away(buffer) && !uses[b].empty()) {
       Gap gap{.buffer = BufferId(b), .bytes = buffer.placed_bytes(), .final_at = -1};
       for (std::size_t u = 0; u < uses[b].size(); ++u) {
-        gap.from = uses[b][u].kernel;
+        gap.from = uses[b][u].launch;
         if (uses[b][u].writes) gap.final_at = gap.from;
         const bool last = u + 1 == uses[b].size();
         if (last && !buffer.persistent) break;
-        gap.to = last ? kernels + uses[b].front().kernel : uses[b][u + 1].kernel;
-        if (gap.to - gap.from < 2) continue;
+        gap.to = last ? launches + uses[b].front().launch : uses[b][u + 1].launch;
+        if (gap.to - gap.from < 2 || (!last && uses[b][u + 1].restarts)) continue;
         range.goes_round |= last;
         gaps.all.push_back(gap);
       }

@@ -7,8 +7,8 @@
 
 namespace vdnn {
 
-// A buffer unused from one kernel to another, during which it may be away. Positions of kernels; `to` counts
-// on past the last kernel where the gap goes round into the next step.
+// A buffer unused from one kernel to another, during which it may be away. Positions of launches; `to`
+// counts on past the last launch where the gap goes round into the next step.
 struct Gap {
   BufferId buffer;
   std::int64_t bytes = 0;
@@ -29,8 +29,9 @@ struct Gaps {
   std::vector<BufferGaps> of_buffer;  // empty ranges for what stays
 };
 
-// Those of at least one kernel between their uses. What persists may be away in the step only where it is
-// away between steps, too: it would have to come back to the address that it left.
-Gaps find_gaps(const Program& program, const Uses& uses);
+// Those of at least one launch between their uses, in which the buffer's value must not be lost. What
+// persists may be away in the step only where it is away between steps, too: it would have to come back to
+// the address that it left.
+Gaps find_gaps(const Program& program, const Uses& uses, std::int32_t launches);
 
 }  // namespace vdnn

@@ -2,19 +2,59 @@
 
 namespace vdnn {
 
-Uses find_uses(const Program& program) {
+Launches each_once(const Program& program) {
+  Launches launches;
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) launches.emplace_back(k);
+  return launches;
+}
+
+namespace {
+
+constexpr std::size_t kNobody = SIZE_MAX;
+
+// By buffer: the kernel that begins its value in every step.
+std::vector<std::size_t> first_writers(const Program& program) {
+  std::vector<std::size_t> first(program.buffers.size(), kNobody);
+  std::vector<bool> read(program.buffers.size(), false);
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    for (const auto& view : program.kernels[k].reads) read[view.buffer.index()] = true;
+    for (const auto& view : program.kernels[k].writes) {
+      const auto b = view.buffer.index();
+      if (first[b] == kNobody && !read[b] && !program.buffers[b].persistent) first[b] = k;
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+Uses find_uses(const Program& program, const Launches& launches) {
+  const std::vector<std::size_t> first = first_writers(program);
   Uses uses(program.buffers.size());
-  const auto note = [&](BufferId buffer, std::size_t kernel) -> Use& {
+  const auto note = [&](BufferId buffer, std::size_t launch) -> Use& {
     auto& list = uses[buffer.index()];
-    const auto position = static_cast<std::int32_t>(kernel);
-    if (list.empty() || list.back().kernel != position) list.push_back({.kernel = position});
+    const auto position = static_cast<std::int32_t>(launch);
+    if (list.empty() || list.back().launch != position)
+      list.push_back({.launch = position, .restarts = first[buffer.index()] == launches[launch].index()});
     return list.back();
   };
-  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-    for (const auto& view : program.kernels[k].reads) note(view.buffer, k).reads = true;
-    for (const auto& view : program.kernels[k].writes) note(view.buffer, k).writes = true;
+  for (std::size_t l = 0; l < launches.size(); ++l) {
+    const Kernel& kernel = program.kernel(launches[l]);
+    for (const auto& view : kernel.reads) note(view.buffer, l).reads = true;
+    for (const auto& view : kernel.writes) note(view.buffer, l).writes = true;
   }
   return uses;
+}
+
+std::vector<Interval> live_spans(const Buffer& buffer, const std::vector<Use>& uses, std::int64_t launches) {
+  if (buffer.persistent) return {{0, launches}};
+  std::vector<Interval> spans;
+  for (const auto& use : uses) {
+    if (use.restarts || spans.empty()) spans.push_back({use.launch, use.launch + 1});
+    spans.back().end = use.launch + 1;
+  }
+  if (buffer.result && !spans.empty()) spans.back().end = launches;
+  return spans;
 }
 
 std::vector<Pass> find_passes(const Program& program) {

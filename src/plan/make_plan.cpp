@@ -88,13 +88,14 @@ std::vector<int> requested_assignment(const PlanProblem& problem) {
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions) {
   const Program& program = problem.program;
   // Any assignment will do: its workspaces are left out.
-  Schedule schedule =
-      make_schedule(program, problem.uses, decisions, std::vector<int>(program.kernels.size(), 0));
+  Schedule schedule = make_schedule(problem, decisions, std::vector<int>(program.kernels.size(), 0));
   std::erase_if(schedule.placements, [](const Placement& placement) { return !placement.buffer.valid(); });
   const std::vector<std::int64_t> live = live_bytes_by_step(schedule.placements, schedule.steps.size());
   std::vector<std::int64_t> occupied(program.kernels.size());
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    if (schedule.steps[s].kind == StepKind::launch) occupied[schedule.steps[s].kernel.index()] = live[s];
+    if (schedule.steps[s].kind != StepKind::launch) continue;
+    auto& most = occupied[schedule.steps[s].kernel.index()];
+    most = std::max(most, live[s]);
   }
   return occupied;
 }
@@ -123,7 +124,7 @@ PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions
             .algorithms = policy.chooses_algorithms ? Algorithms::mixed : problem.request.algorithms,
             .budget_bytes = problem.request.budget_bytes,
             .assignment = assignment};
-  Schedule schedule = make_schedule(program, problem.uses, decisions, assignment);
+  Schedule schedule = make_schedule(problem, decisions, assignment);
   plan.steps = std::move(schedule.steps);
   plan.placements = std::move(schedule.placements);
   plan.tier_bytes = schedule.tier_bytes;
@@ -139,7 +140,7 @@ PlanResult make_plan(const Program& program, const PlanRequest& request) {
     throw UsageError(fmt::format("an assignment of {} kernels for a program of {}",
                                  request.assignment->size(), program.kernels.size()));
   }
-  const Uses uses = find_uses(program);
+  const Uses uses = find_uses(program, each_once(program));
   PlanResult result = policy.plan({program, request, uses});
   // Once, for the plan that is taken, however many a policy tries.
   if (result.plan) {

@@ -22,6 +22,7 @@ struct Block {
 struct Packer {
   std::string_view name;
   std::string_view summary;
+  std::size_t most_blocks;  // asked for more of them, it is no use
   void (*pack)(std::span<Block> blocks);
 };
 
@@ -33,8 +34,11 @@ std::int64_t extent_bytes(std::span<const Block> blocks);
 // The most bytes that are live at once: no packing can be lower.
 std::int64_t live_peak_bytes(std::span<const Block> blocks);
 
+// What the first of the registered packers finds, which is the quickest.
+void pack_quickly(std::span<Block> blocks);
+
 // The lowest of what the registered packers find, the first of them on a tie; or the first that comes within
-// 1/256 of the live peak.
+// 1/64 of the live peak.
 void pack_lowest(std::span<Block> blocks);
 
 }  // namespace vdnn

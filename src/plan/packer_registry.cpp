@@ -8,7 +8,7 @@
 namespace vdnn {
 namespace {
 
-const std::array<const Packer*, 4> kPackers = {&kLargestFirst, &kAreaFirst, &kLongestFirst, &kPromoteHighest};
+const std::array<const Packer*, 3> kPackers = {&kLargestFirst, &kPromoteHighest, &kBottomUpSearch};
 
 }  // namespace
 
@@ -37,10 +37,15 @@ std::int64_t live_peak_bytes(std::span<const Block> blocks) {
 // Within this share of the bound, no other packer is asked.
 constexpr std::int64_t kGoodEnough = 64;
 
+void pack_quickly(std::span<Block> blocks) {
+  kPackers.front()->pack(blocks);
+}
+
 void pack_lowest(std::span<Block> blocks) {
   const std::int64_t bound = live_peak_bytes(blocks);
   std::vector<Block> best;
   for (const auto* packer : kPackers) {
+    if (blocks.size() > packer->most_blocks) continue;
     std::vector<Block> trial(blocks.begin(), blocks.end());
     packer->pack(trial);
     if (best.empty() || extent_bytes(trial) < extent_bytes(best)) best = std::move(trial);

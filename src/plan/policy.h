@@ -11,25 +11,27 @@
 
 namespace vdnn {
 
-inline constexpr std::int32_t kNoKernel = -1;
+inline constexpr std::int32_t kNoLaunch = -1;
 
-// A buffer's absence, in positions of kernels. Copies start when the kernel named is launched (one past the
-// last: when all have been); the kernel named by a `done` starts only when the copy has ended, none with
-// kNoKernel: then only who needs the value or the address waits.
+// A buffer's absence, in positions of launches. Copies start with the launch named (one past the last: when
+// all have been); the launch named by a `done` starts only when the copy has ended, none with kNoLaunch: then
+// only who needs the value or the address waits.
 struct Movement {
   BufferId buffer;
   bool copies_out = true;   // false: the tier has the value from an earlier absence
   bool goes_round = false;  // comes back in the next step, so that the buffer is away between steps
   std::int32_t offload_with = 0;
-  std::int32_t offload_done = kNoKernel;
-  std::int32_t release = 0;  // the buffer's address is free from this kernel on
+  std::int32_t offload_done = kNoLaunch;
+  std::int32_t release = 0;  // the buffer's address is free from this launch on
   std::int32_t prefetch_with = 0;
-  std::int32_t prefetch_done = kNoKernel;
+  std::int32_t prefetch_done = kNoLaunch;
 };
 
 // What a policy decides; addresses and waits follow from it.
 struct Decisions {
-  std::vector<Movement> movements;
+  // Every kernel for the first time in the program's order; empty: each once.
+  Launches launches{};
+  std::vector<Movement> movements{};
   // False: feature maps and weight gradients keep an address of their own for the whole step, as
   // network-wide allocation does.
   bool share_addresses = true;
@@ -39,7 +41,7 @@ struct Decisions {
 struct PlanProblem {
   const Program& program;
   const PlanRequest& request;
-  const Uses& uses;
+  const Uses& uses;  // with every kernel launched once
 };
 
 // The plan that follows from decisions and an assignment, or why the budget cannot hold it. make_plan adds
@@ -50,7 +52,7 @@ PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions
 // The request's assignment where it has one, else that of its algorithms.
 std::vector<int> requested_assignment(const PlanProblem& problem);
 
-// Live bytes at each kernel, its workspace left out.
+// Live bytes at each kernel, its workspace left out; the most of a kernel's launches.
 std::vector<std::int64_t> occupied_bytes(const PlanProblem& problem, const Decisions& decisions);
 
 // The request's assignment where it has one, else that of these algorithms.

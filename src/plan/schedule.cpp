@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "plan/packer.h"
 #include "vdnn/bytes.h"
 
 namespace vdnn {
@@ -11,8 +10,12 @@ namespace {
 
 class ScheduleBuilder {
  public:
-  ScheduleBuilder(const Program& program, const Uses& uses, const Decisions& decisions)
-      : program_(program), uses_(uses), decisions_(decisions) {}
+  ScheduleBuilder(const PlanProblem& problem, const Decisions& decisions)
+      : program_(problem.program),
+        decisions_(decisions),
+        each_once_(decisions.launches.empty()),
+        launches_(each_once_ ? each_once(program_) : decisions.launches),
+        uses_(each_once_ ? problem.uses : find_uses(program_, launches_)) {}
 
   Schedule run(const std::vector<int>& assignment) {
     add_steps();
@@ -23,10 +26,10 @@ class ScheduleBuilder {
 
  private:
   void add_steps() {
-    const auto kernels = static_cast<std::int32_t>(program_.kernels.size());
+    const auto launches = static_cast<std::int32_t>(launches_.size());
     std::map<std::int32_t, std::vector<std::size_t>> offloads;
     std::map<std::int32_t, std::vector<std::size_t>> prefetches;
-    std::map<std::int32_t, std::vector<std::pair<StepKind, std::size_t>>> done;  // by kernel that waits
+    std::map<std::int32_t, std::vector<std::pair<StepKind, std::size_t>>> done;  // by launch that waits
     for (std::size_t i = 0; i < decisions_.movements.size(); ++i) {
       const auto& movement = decisions_.movements[i];
       if (movement.copies_out) {
@@ -38,13 +41,13 @@ class ScheduleBuilder {
     }
     offload_step_.resize(decisions_.movements.size());
     prefetch_step_.resize(decisions_.movements.size());
-    for (std::int32_t kernel = 0; kernel <= kernels; ++kernel) {
+    for (std::int32_t l = 0; l <= launches; ++l) {
       group_begin_.push_back(next_step());
-      for (const auto i : offloads[kernel]) offload_step_[i] = add_copy(StepKind::offload, i);
-      if (kernel == kernels) break;
-      for (const auto i : prefetches[kernel]) prefetch_step_[i] = add_copy(StepKind::prefetch, i);
-      PlanStep launch{.kind = StepKind::launch, .kernel = KernelId(static_cast<std::size_t>(kernel))};
-      for (const auto& [kind, i] : done[kernel]) {
+      for (const auto i : offloads[l]) offload_step_[i] = add_copy(StepKind::offload, i);
+      if (l == launches) break;
+      for (const auto i : prefetches[l]) prefetch_step_[i] = add_copy(StepKind::prefetch, i);
+      PlanStep launch{.kind = StepKind::launch, .kernel = launches_[static_cast<std::size_t>(l)]};
+      for (const auto& [kind, i] : done[l]) {
         launch.waits.push_back(kind == StepKind::offload ? offload_step_[i] : prefetch_step_[i]);
       }
       launch_step_.push_back(next_step());
@@ -68,36 +71,55 @@ class ScheduleBuilder {
     for (std::size_t i = 0; i < decisions_.movements.size(); ++i) {
       movements_of[decisions_.movements[i].buffer.index()].push_back(i);
     }
-    const std::int64_t end = next_step();
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
-      const Buffer& buffer = program_.buffers[b];
-      const bool own_address =
-          !decisions_.share_addresses && (buffer.role == Role::feature_map ||
-                                          buffer.role == Role::weight_gradient || buffer.role == Role::input);
       auto& movements = movements_of[b];
       std::sort(movements.begin(), movements.end(), [&](auto x, auto y) {
         return decisions_.movements[x].release < decisions_.movements[y].release;
       });
-      const auto& uses = uses_[b];
-      if ((buffer.persistent && movements.empty()) || own_address) {
-        add_stay(b, {0, end});
-        continue;
-      }
-      if (uses.empty()) continue;
-      const bool away_between_steps = !movements.empty() && decisions_.movements[movements.back()].goes_round;
-      std::int64_t begin = launch_step_[static_cast<std::size_t>(uses.front().kernel)];
-      if (buffer.persistent) begin = away_between_steps ? prefetch_step_[movements.back()] : 0;
-      for (const auto i : movements) {
-        const auto& movement = decisions_.movements[i];
-        const std::int64_t release = group_begin_[static_cast<std::size_t>(movement.release)];
-        add_stay(b, {begin,
-                     movement.copies_out ? std::max<std::int64_t>(release, offload_step_[i] + 1) : release});
-        begin = prefetch_step_[i];
-      }
-      if (away_between_steps) continue;
-      const bool stays_on = buffer.result || buffer.persistent;
-      add_stay(b, {begin, stays_on ? end : launch_step_[static_cast<std::size_t>(uses.back().kernel)] + 1});
+      add_stays(b, movements);
     }
+  }
+
+  void add_stays(std::size_t b, const std::vector<std::size_t>& movements) {
+    const Buffer& buffer = program_.buffers[b];
+    const auto& uses = uses_[b];
+    const std::int64_t end = next_step();
+    const bool own_address =
+        !decisions_.share_addresses && (buffer.role == Role::feature_map ||
+                                        buffer.role == Role::weight_gradient || buffer.role == Role::input);
+    if ((buffer.persistent && movements.empty()) || own_address) return add_stay(b, {0, end});
+    if (uses.empty()) return;
+    const bool away_between_steps = !movements.empty() && decisions_.movements[movements.back()].goes_round;
+    std::int64_t begin = launch_step(uses.front().launch);
+    if (buffer.persistent) begin = away_between_steps ? prefetch_step_[movements.back()] : 0;
+    for (const auto& away : absences(uses, movements)) {
+      add_stay(b, {begin, away.begin});
+      begin = away.end;
+    }
+    if (away_between_steps) return;
+    const bool stays_on = buffer.result || buffer.persistent;
+    add_stay(b, {begin, stays_on ? end : launch_step(uses.back().launch) + 1});
+  }
+
+  // From the end of a stay to the beginning of the next, in steps: what is moved, and what is recomputed.
+  [[nodiscard]] std::vector<Interval> absences(const std::vector<Use>& uses,
+                                               const std::vector<std::size_t>& movements) const {
+    std::vector<Interval> all;
+    for (const auto i : movements) {
+      const Movement& movement = decisions_.movements[i];
+      const std::int64_t release = group_begin_[static_cast<std::size_t>(movement.release)];
+      all.push_back({movement.copies_out ? std::max<std::int64_t>(release, offload_step_[i] + 1) : release,
+                     prefetch_step_[i]});
+    }
+    for (std::size_t u = 1; u < uses.size(); ++u) {
+      if (uses[u].restarts) all.push_back({launch_step(uses[u - 1].launch) + 1, launch_step(uses[u].launch)});
+    }
+    std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.begin < y.begin; });
+    return all;
+  }
+
+  [[nodiscard]] std::int64_t launch_step(std::int32_t launch) const {
+    return launch_step_[static_cast<std::size_t>(launch)];
   }
 
   void add_stay(std::size_t buffer, Interval steps) {
@@ -106,35 +128,39 @@ class ScheduleBuilder {
   }
 
   void add_workspaces(const std::vector<int>& assignment) {
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k) {
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      const std::size_t k = launches_[l].index();
       const auto& candidate = program_.kernels[k].candidates[static_cast<std::size_t>(assignment[k])];
       if (candidate.workspace_bytes == 0) continue;
-      const std::int64_t step = launch_step_[k];
+      const std::int64_t step = launch_step_[l];
       schedule_.placements.push_back(
           {.steps = {step, step + 1}, .bytes = round_up(candidate.workspace_bytes, 64)});
     }
   }
 
   const Program& program_;
-  const Uses& uses_;
   const Decisions& decisions_;
+  bool each_once_;
+  Launches launches_;
+  Uses uses_;
   Schedule schedule_;
   std::map<BufferId, std::int64_t> tier_offsets_;
   std::vector<std::int32_t> offload_step_;   // by movement
   std::vector<std::int32_t> prefetch_step_;  // by movement
   std::vector<std::int32_t>
-      group_begin_;  // first step that belongs to a kernel: its copies, then itself; and the end
-  std::vector<std::int32_t> launch_step_;  // by kernel
+      group_begin_;  // first step that belongs to a launch: its copies, then itself; and the end
+  std::vector<std::int32_t> launch_step_;  // by launch
 };
 
 }  // namespace
 
-Schedule make_schedule(const Program& program, const Uses& uses, const Decisions& decisions,
+Schedule make_schedule(const PlanProblem& problem, const Decisions& decisions,
                        const std::vector<int>& assignment) {
-  return ScheduleBuilder(program, uses, decisions).run(assignment);
+  return ScheduleBuilder(problem, decisions).run(assignment);
 }
 
-std::int64_t place(const Program& program, std::vector<Placement>& placements, std::int64_t step_count) {
+std::int64_t place(const Program& program, std::vector<Placement>& placements, std::int64_t step_count,
+                   Pack pack) {
   std::int64_t bottom = 0;
   std::vector<Block> blocks;
   std::vector<std::size_t> placement_of;
@@ -154,7 +180,7 @@ std::int64_t place(const Program& program, std::vector<Placement>& placements, s
   }
   if (blocks.empty()) return bottom;
   bottom = round_up(bottom, alignment_below);
-  pack_lowest(blocks);
+  pack(blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     placements[placement_of[i]].offset_bytes = bottom + blocks[i].offset_bytes;
   }

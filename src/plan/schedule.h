@@ -1,7 +1,9 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "plan/packer.h"
 #include "plan/policy.h"
 
 namespace vdnn {
@@ -13,11 +15,13 @@ struct Schedule {
   std::int64_t tier_bytes = 0;
 };
 
-Schedule make_schedule(const Program& program, const Uses& uses, const Decisions& decisions,
+Schedule make_schedule(const PlanProblem& problem, const Decisions& decisions,
                        const std::vector<int>& assignment);
 
 // Gives every placement its address. Persistent ones lie at the bottom. Returns the extent.
-std::int64_t place(const Program& program, std::vector<Placement>& placements, std::int64_t step_count);
+using Pack = void (*)(std::span<Block>);
+std::int64_t place(const Program& program, std::vector<Placement>& placements, std::int64_t step_count,
+                   Pack pack = pack_lowest);
 
 // Adds the waits that make the schedule safe however slow copies are (P2, P10): producers before copies,
 // copies before readers, and every user of an address before its next owner. Waits that others imply

@@ -139,6 +139,18 @@ class Clock {
   double stalls_ = 0;
 };
 
+void find_recomputation(const Program& program, const Plan& plan, Simulation& result) {
+  std::vector<bool> launched(program.kernels.size(), false);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].kind != StepKind::launch) continue;
+    if (launched[plan.steps[s].kernel.index()]) {
+      ++result.recomputing_launches;
+      result.recompute_seconds += 1e-9 * static_cast<double>(result.step_nanoseconds[s].length());
+    }
+    launched[plan.steps[s].kernel.index()] = true;
+  }
+}
+
 void find_peaks(const Program& program, const Plan& plan, Simulation& result) {
   std::vector<Memory> change(plan.steps.size() + 1);
   for (const auto& placement : plan.placements) {
@@ -211,6 +223,7 @@ void find_averages(const Program& program, const Plan& plan, Simulation& result)
 Simulation simulate(const Program& program, const Plan& plan, const Links& links) {
   Simulation result;
   Clock(program, plan, links, result).run();
+  find_recomputation(program, plan, result);
   find_peaks(program, plan, result);
   find_averages(program, plan, result);
   return result;

@@ -53,6 +53,12 @@ std::vector<std::string> verify_claims(const Program& program, const Plan& plan)
                                      program.buffer(moved->buffer).name, format_bytes(all),
                                      format_bytes(plan.budget_bytes)));
   }
+  if (policy != nullptr && policy->still_where_all_fits && moved == plan.steps.end() &&
+      plan.steps.size() > program.kernels.size() && all <= plan.budget_bytes) {
+    violations.push_back(
+        fmt::format("P5: kernels are launched again, though all buffers fit in the budget: {} of {}",
+                    format_bytes(all), format_bytes(plan.budget_bytes)));
+  }
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
     const Kernel& kernel = program.kernels[k];
     const auto& candidate = kernel.candidates[static_cast<std::size_t>(plan.assignment[k])];

@@ -7,6 +7,7 @@
 
 #include "plan/verify_claims.h"
 #include "plan/verify_structure.h"
+#include "plan/verify_versions.h"
 
 namespace vdnn {
 namespace {
@@ -16,7 +17,8 @@ using Before = std::array<std::int64_t, 3>;
 
 class Verifier {
  public:
-  Verifier(const Program& program, const Plan& plan) : program_(program), plan_(plan) {}
+  Verifier(const Program& program, const Plan& plan)
+      : program_(program), plan_(plan), versions_(find_versions(program)) {}
 
   std::vector<std::string> run() {
     violations_ = structure_violations(program_, plan_);
@@ -126,7 +128,7 @@ class Verifier {
   };
   // What is known of one buffer as the steps go by.
   struct State {
-    std::int64_t version = 0;            // writes by kernels so far
+    std::int64_t version = 0;            // left by the launch that wrote it last
     std::int64_t writer = -1;            // step that wrote the resident copy last
     std::int64_t resident_version = -1;  // -1: nothing resident
     std::size_t stay = SIZE_MAX;         // placement of the resident copy
@@ -200,17 +202,22 @@ class Verifier {
         step.kind == StepKind::offload ? check_offload(s, state) : check_prefetch(s, state);
       }
     }
+    check_end(states);
+  }
+
+  void check_end(const std::vector<State>& states) {
+    const std::vector<std::int64_t> last = last_versions(program_);
     for (std::size_t b = 0; b < states.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
       if (!buffer.persistent && !buffer.result) continue;
       const std::size_t stay = states[b].stay;
       const std::size_t begin = stay_at(BufferId(b), 0);
       if (away_.contains(BufferId(b))) {
-        if (states[b].tier_version != states[b].version || states[b].tier_offset != away_[BufferId(b)])
+        if (states[b].tier_version != last[b] || states[b].tier_offset != away_[BufferId(b)])
           report("P2: {} is away when the step is over, and its last value is not in the tier", buffer.name);
         continue;
       }
-      if (states[b].resident_version != states[b].version || stay == SIZE_MAX ||
+      if (states[b].resident_version != last[b] || stay == SIZE_MAX ||
           plan_.placements[stay].steps.end != static_cast<std::int64_t>(plan_.steps.size())) {
         report("P2: {} is not resident when the step is over", buffer.name);
         continue;
@@ -268,19 +275,25 @@ class Verifier {
     const auto candidate = static_cast<std::size_t>(plan_.assignment[plan_.steps[s].kernel.index()]);
     if (kernel.candidates[candidate].workspace_bytes > workspace_at(s))
       report("P2: {} lacks its workspace at step {}", kernel.name, s);
-    for (const auto& view : kernel.reads) {
-      State& state = states[view.buffer.index()];
-      if (!enter(view.buffer, s, state)) continue;
-      if (state.resident_version != state.version)
-        report("P2: {} at step {} reads {}, which does not hold its last value", kernel.name, s,
-               program_.buffer(view.buffer).name);
-      access(view.buffer, s, state, false);
+    const KernelVersions& versions = versions_[plan_.steps[s].kernel.index()];
+    for (const auto& read : versions.reads) {
+      State& state = states[read.buffer.index()];
+      if (!enter(read.buffer, s, state)) continue;
+      if (state.resident_version != read.version)
+        report("P2: {} at step {} reads {}, which does not hold the value that it needs", kernel.name, s,
+               program_.buffer(read.buffer).name);
+      access(read.buffer, s, state, false);
     }
-    for (const auto& view : kernel.writes) {
-      State& state = states[view.buffer.index()];
-      if (!enter(view.buffer, s, state)) continue;
-      access(view.buffer, s, state, true);
-      state.resident_version = ++state.version;
+    for (const auto& write : versions.writes) {
+      State& state = states[write.buffer.index()];
+      if (!enter(write.buffer, s, state)) continue;
+      // Who writes first makes the value from its beginning; others leave what they do not write.
+      const bool begins = write.version == 1 && !program_.buffer(write.buffer).persistent;
+      if (!begins && state.resident_version != write.version - 1)
+        report("P2: {} at step {} changes {}, which does not hold the value that it needs", kernel.name, s,
+               program_.buffer(write.buffer).name);
+      access(write.buffer, s, state, true);
+      state.resident_version = state.version = write.version;
     }
   }
 
@@ -356,6 +369,7 @@ class Verifier {
 
   const Program& program_;
   const Plan& plan_;
+  std::vector<KernelVersions> versions_;  // by kernel
   std::vector<std::string> violations_;
   std::vector<Before> before_;
   std::map<BufferId, std::vector<std::size_t>> stays_;

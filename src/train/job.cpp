@@ -8,6 +8,7 @@
 #include "run/cost_cache.h"
 #include "run/link_probe.h"
 #include "run/step_times.h"
+#include "vdnn/bounds.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
 #include "vdnn/session.h"
@@ -18,8 +19,7 @@ namespace {
 // Left for the process itself and for others when a budget is not given.
 constexpr std::int64_t kReserveBytes = 512 * kMiB;
 
-constexpr const char* kBest = "vdnn-dyn";  // of the policies
-constexpr const char* kLeanest = "auto";
+constexpr const char* kBest = "auto";  // of the policies; no other fits in less
 
 }  // namespace
 
@@ -37,15 +37,19 @@ class Job::Impl {
   Plan plan(PlanRequest request) {
     const bool weighs = find_policy(request.policy).weighs_times;
     if (weighs) {
+      if (auto still = plan_where_all_fits(request)) return std::move(*still);
       measure(KernelsToTime::all);
       request.links = links_or_assumed();
     } else if (needs_times(request)) {
       measure(KernelsToTime::with_a_choice);
     }
-    PlanResult result = make_plan(executable_->program(), request);
+    return checked(request, make_plan(executable_->program(), request));
+  }
+
+  Plan checked(const PlanRequest& request, PlanResult result) const {
     if (!result.plan) {
       std::string why = explain(executable_->program(), *result.infeasible, request.budget_bytes);
-      if (request.policy != kLeanest) why += fmt::format(", or use {}", kLeanest);
+      if (request.policy != kBest) why += fmt::format(", or use {}", kBest);
       throw BudgetError(why, result.infeasible->least_budget_bytes);
     }
     const auto violations = verify_plan(executable_->program(), *result.plan);
@@ -54,6 +58,16 @@ class Job::Impl {
           fmt::format("the plan of {} breaks its rules: {}", request.policy, fmt::join(violations, "; ")));
     }
     return std::move(*result.plan);
+  }
+
+  // Where nothing need move, only kernels with a choice have to be timed, and no copies.
+  std::optional<Plan> plan_where_all_fits(const PlanRequest& request) {
+    const Program& program = executable_->program();
+    if (time_bound(program, request.budget_bytes, {}).kernel.valid()) return {};
+    if (needs_times(request)) measure(KernelsToTime::with_a_choice);
+    PlanResult result = make_plan(program, request);
+    if (!result.plan || result.plan->steps.size() > program.kernels.size()) return {};
+    return checked(request, std::move(result));
   }
 
   Plan plan_best(std::int64_t budget_bytes, std::optional<Algorithms> algorithms) {
@@ -162,6 +176,10 @@ void Job::keep_step_times(const Plan& plan, const std::vector<StepTimes>& steps)
 
 Links Job::links() {
   return impl_->links();
+}
+
+Links Job::links_or_assumed() {
+  return impl_->links_or_assumed();
 }
 
 std::int64_t Job::default_budget_bytes() const {

@@ -13,10 +13,9 @@
 #include "base/free_memory.h"
 #include "train/batch_loader.h"
 #include "train/initialize.h"
-#include "train/values_between_steps.h"
+#include "train/plan_runner.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
-#include "vdnn/executor.h"
 #include "vdnn/safetensors.h"
 
 namespace vdnn {
@@ -26,14 +25,6 @@ constexpr std::int64_t kPieceValues = 64 * 1024;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::shared_ptr<Tier> open_tier(const Plan& plan, const SessionOptions& options) {
-  if (plan.tier_bytes == 0) return nullptr;
-  std::shared_ptr<Tier> tier = options.tier;
-  if (!tier) tier = open_disk_tier({.directory = options.spill_directory});
-  tier->reserve(plan.tier_bytes);
-  return tier;
 }
 
 // A plan may come from a file. Nobody is killed by the kernel: what is not there is refused before it is
@@ -50,6 +41,15 @@ Plan accepted(const Job& job, Plan plan) {
       fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
                   plan.policy, format_bytes(plan.peak_bytes), plan.peak_bytes, format_bytes(free)),
       plan.peak_bytes);
+}
+
+PlanRunnerOptions runner_options(const Job& job, const SessionOptions& options) {
+  return {.threads = job.threads(),
+          .spill_directory = options.spill_directory,
+          .tier = options.tier,
+          .poison = options.poison,
+          .random_delay_seconds = options.random_delay_seconds,
+          .delay_seed = options.seed};
 }
 
 ImageFormat image_format(const TrainingGraph& graph) {
@@ -70,18 +70,9 @@ class Session::Impl {
       : graph_(job.graph()),
         executable_(job.executable()),
         options_(options),
-        plan_(accepted(job, std::move(plan))),
-        tier_(open_tier(plan_, options)),
-        context_(executable_.open({.budget_bytes = plan_.budget_bytes,
-                                   .planned_bytes = plan_.peak_bytes,
-                                   .threads = job.threads(),
-                                   .random_delay_seconds = options.random_delay_seconds,
-                                   .delay_seed = options.seed})),
-        executor_(*context_, executable_.program(), plan_, tier_.get(), {.poison = options.poison}),
-        values_(*context_, executor_, executable_.program(), tier_.get()) {
-    if (options.poison) context_->poison(0, plan_.peak_bytes);
-    context_->synchronize();
-    context_->enable_spans();
+        job_(job),
+        runner_(std::make_unique<PlanRunner>(executable_, accepted(job, std::move(plan)),
+                                             runner_options(job, options))) {
     initialize();
     const BoundTensor images = executable_.tensor(graph_.staged_images).at(0);
     const BoundTensor labels = executable_.tensor(graph_.staged_labels).at(0);
@@ -90,9 +81,9 @@ class Session::Impl {
         std::move(data), image_format(graph_), batch, options.seed,
         [this, images, labels](std::int64_t position, std::span<const float> pixels, std::int32_t label) {
           const auto first = position * static_cast<std::int64_t>(pixels.size());
-          context_->write_values(images.buffer, arena_offset(images.buffer), first, pixels);
+          context().write_values(images.buffer, arena_offset(images.buffer), first, pixels);
           const auto value = static_cast<float>(label);
-          context_->write_values(labels.buffer, arena_offset(labels.buffer), position, {&value, 1});
+          context().write_values(labels.buffer, arena_offset(labels.buffer), position, {&value, 1});
         });
     loader_->start(0, nullptr);
   }
@@ -100,21 +91,21 @@ class Session::Impl {
   StepReport step() {
     const auto begin = std::chrono::steady_clock::now();
     loader_->finish();
-    executor_.begin_step({.seed = options_.seed, .step = step_, .learning_rate = options_.learning_rate});
-    loader_->start(step_ + 1, [this] { context_->wait_on_host(executor_.batch_taken()); });
-    executor_.end_step();
+    executor().begin_step({.seed = options_.seed, .step = step_, .learning_rate = options_.learning_rate});
+    loader_->start(step_ + 1, [this] { context().wait_on_host(executor().batch_taken()); });
+    executor().end_step();
     double loss = 0;
     for (const auto tensor : graph_.losses) {
       const BoundTensor bound = executable_.tensor(tensor).at(0);
       float value = 0;
-      context_->read_values(bound.buffer, arena_offset(bound.buffer), 0, {&value, 1});
+      context().read_values(bound.buffer, arena_offset(bound.buffer), 0, {&value, 1});
       loss += value;
     }
-    last_spans_ = context_->take_spans();
+    last_spans_ = context().take_spans();
     return {.step = step_++, .loss = loss, .seconds = seconds_since(begin)};
   }
 
-  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const Plan& plan() const { return runner_->plan(); }
   // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
   [[nodiscard]] MeasuredStep last_step() const {
     if (last_spans_.empty()) return {};
@@ -127,7 +118,7 @@ class Session::Impl {
       if (span.name != kPoisonSpan) by_stream[static_cast<std::size_t>(span.stream)].push_back(&span);
     }
     std::array<std::size_t, kStreamCount> next{};
-    for (const auto& step : plan_.steps) {
+    for (const auto& step : plan().steps) {
       const auto stream = static_cast<std::size_t>(kStreams[static_cast<std::size_t>(step.kind)]);
       const StreamSpan& span = *by_stream[stream].at(next[stream]++);
       const auto nanoseconds = [&](double seconds) {
@@ -141,13 +132,22 @@ class Session::Impl {
   [[nodiscard]] std::int64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
 
   [[nodiscard]] RunTotals totals() const {
-    return {.peak_bytes = context_->measured_peak_bytes(),
-            .executed_peak_bytes = executor_.executed_peak_bytes(),
-            .offloaded_bytes = executor_.offloaded_bytes(),
-            .prefetched_bytes = executor_.prefetched_bytes(),
-            .times = context_->times(),
-            .resident_bytes = highest_resident_set_bytes(),
-            .tier = tier_ ? tier_->description() : ""};
+    RunTotals all = before_;
+    add(all);
+    all.resident_bytes = highest_resident_set_bytes();
+    return all;
+  }
+
+  void change_plan(Plan next) {
+    if (next.assignment != plan().assignment)
+      throw UsageError("another plan must run the same candidates of every kernel, or results would change");
+    next = accepted(job_, std::move(next));
+    loader_->finish();
+    RunTotals before = before_;
+    add(before);
+    hand_over(executable_, runner_, std::move(next), runner_options(job_, options_));
+    before_ = std::move(before);
+    last_spans_.clear();
   }
 
   void visit_weights(const WeightVisitor& visit) {
@@ -155,11 +155,11 @@ class Session::Impl {
     for (const auto& trained : graph_.parameters) {
       for_each_piece(trained.tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
         values.resize(static_cast<std::size_t>(count));
-        values_.read(bound.buffer, first - bound.first, values);
+        runner_->values().read(bound.buffer, first - bound.first, values);
         visit(trained.parameter, first, values);
       });
     }
-    values_.finish();
+    runner_->values().finish();
   }
 
  private:
@@ -174,7 +174,25 @@ class Session::Impl {
 
   // Of what is always resident between steps: the staged batch and the losses.
   [[nodiscard]] std::int64_t arena_offset(BufferId buffer) const {
-    return executor_.place_between_steps(buffer).offset_bytes;
+    return runner_->executor().place_between_steps(buffer).offset_bytes;
+  }
+
+  DeviceContext& context() { return runner_->context(); }
+  Executor& executor() { return runner_->executor(); }
+
+  // Adds what the present plan has done.
+  void add(RunTotals& totals) const {
+    const StreamTimes times = runner_->context().times();
+    totals.peak_bytes = std::max(totals.peak_bytes, runner_->context().measured_peak_bytes());
+    totals.executed_peak_bytes =
+        std::max(totals.executed_peak_bytes, runner_->executor().executed_peak_bytes());
+    totals.offloaded_bytes += runner_->executor().offloaded_bytes();
+    totals.prefetched_bytes += runner_->executor().prefetched_bytes();
+    totals.times.kernel_seconds += times.kernel_seconds;
+    totals.times.stall_seconds += times.stall_seconds;
+    totals.times.offload_seconds += times.offload_seconds;
+    totals.times.prefetch_seconds += times.prefetch_seconds;
+    totals.tier = runner_->tier() != nullptr ? runner_->tier()->description() : "";
   }
 
   void write(TensorId tensor, const std::function<void(std::int64_t first, std::span<float> values)>& make) {
@@ -182,7 +200,7 @@ class Session::Impl {
     for_each_piece(tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
       values.resize(static_cast<std::size_t>(count));
       make(first, values);
-      values_.write(bound.buffer, first - bound.first, values);
+      runner_->values().write(bound.buffer, first - bound.first, values);
     });
   }
 
@@ -196,17 +214,15 @@ class Session::Impl {
       });
       for (const auto state : trained.optimizer_state) write(state, zero);
     }
-    values_.finish();
+    runner_->values().finish();
   }
 
   const TrainingGraph& graph_;
   Executable& executable_;
   SessionOptions options_;
-  Plan plan_;
-  std::shared_ptr<Tier> tier_;
-  std::unique_ptr<DeviceContext> context_;
-  Executor executor_;
-  ValuesBetweenSteps values_;
+  Job& job_;
+  std::unique_ptr<PlanRunner> runner_;
+  RunTotals before_;                     // of earlier plans
   std::unique_ptr<BatchLoader> loader_;  // last: its thread writes into the context
   std::int64_t step_ = 0;
   std::vector<StreamSpan> last_spans_;
@@ -224,6 +240,9 @@ const Plan& Session::plan() const {
 }
 MeasuredStep Session::last_step() const {
   return impl_->last_step();
+}
+void Session::change_plan(Plan plan) {
+  impl_->change_plan(std::move(plan));
 }
 RunTotals Session::totals() const {
   return impl_->totals();

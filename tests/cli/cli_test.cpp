@@ -202,9 +202,9 @@ class CliPlan : public Cli {
 TEST_F(CliPlan, SaysWhetherItFitsAndWhy) {
   const Finished done = plan({"--batch", "8", "--memory", "800MiB", "--json", path("o")});
   ASSERT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(done.out,
-              AllOf(HasSubstr("fits in 800 MiB under vdnn-dyn"), HasSubstr("least budget"),
-                    HasSubstr("no offload (p)"), HasSubstr("a step predicted"), HasSubstr("are alive")));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("fits in 800 MiB under auto"), HasSubstr("least budget"),
+                              HasSubstr("no plan in this budget takes less"), HasSubstr("a step predicted"),
+                              HasSubstr("are alive")));
   const auto report = json("o");
   for (const char* key : {"least_budget_bytes", "network_wide_bytes", "unused_share", "predicted_seconds",
                           "oracle_seconds", "slowdown", "peak_bytes", "peak_bytes_by_role", "passes",
@@ -259,7 +259,7 @@ TEST_F(Cli, VdnnDynChoosesItsAlgorithmsItself) {
   expect_usage(run("train", {"--policy", "vdnn-dyn", "--algorithms", "memory"}), "leave out");
   expect_usage(run("bench", {"--policies", "vdnn-dyn:m"}), "leave out");
   ASSERT_EQ(run("train", {"--json", path("o")}).status, 0);
-  EXPECT_EQ(json("o").at("policy"), "vdnn-dyn");
+  EXPECT_EQ(json("o").at("policy"), "auto");
   EXPECT_EQ(json("o").at("algorithms"), "mixed");
 }
 

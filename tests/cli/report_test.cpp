@@ -53,7 +53,7 @@ class Report : public ::testing::Test {
 };
 
 TEST_F(Report, OfAPlanShowsMemoryTimeBuffersAndPolicies) {
-  plan({});
+  plan({"--policy", "vdnn-dyn"});
   const auto seen = page();
   EXPECT_EQ(seen.at("foreign"), 0);  // nothing is loaded from anywhere
   EXPECT_THAT(seen.at("svg_heights").get<std::vector<double>>(), AllOf(::testing::SizeIs(3), Each(Gt(100))));

@@ -28,8 +28,8 @@ class GapsOfTheSample : public ::testing::Test {
   }
 
   Program program_ = lowered(sample_network());
-  Uses uses_ = find_uses(program_);
-  Gaps gaps_ = find_gaps(program_, uses_);
+  Uses uses_ = find_uses(program_, each_once(program_));
+  Gaps gaps_ = find_gaps(program_, uses_, static_cast<std::int32_t>(program_.kernels.size()));
 };
 
 // conv1's map is written, rectified in place and read by conv2; then by conv2's weight gradient; then by the
@@ -67,7 +67,7 @@ TEST_F(GapsOfTheSample, InsideAGapNobodyUsesTheBuffer) {
   for (const auto& gap : gaps_.all) {
     EXPECT_GE(gap.to - gap.from, 2);
     for (const auto& use : uses_[gap.buffer.index()]) {
-      for (const std::int32_t at : {use.kernel, use.kernel + kernels})
+      for (const std::int32_t at : {use.launch, use.launch + kernels})
         EXPECT_FALSE(gap.from < at && at < gap.to) << program_.buffer(gap.buffer).name;
     }
   }

@@ -189,16 +189,19 @@ TEST(PackLowest, IsNeverWorseThanAnyRegisteredPackerUnlessGoodEnough) {
   }
 }
 
-TEST(PackLowest, SmallCasesAreAtMostOneAndAHalfTimesTheOptimum) {
-  double worst = 1;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+TEST(PackLowest, SmallCasesAreWithinTwoHundredthsOfTheOptimum) {
+  constexpr std::size_t kCases = 500;
+  std::vector<double> ratios;
+  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     auto blocks = six_blocks(seed);
     const auto optimum = optimal_extent_bytes(blocks);
     pack_lowest(blocks);
-    worst = std::max(worst, static_cast<double>(extent_bytes(blocks)) / static_cast<double>(optimum));
+    ratios.push_back(static_cast<double>(extent_bytes(blocks)) / static_cast<double>(optimum));
   }
-  fmt::print("lowest: worst {:.4f} of the optimum\n", worst);
-  EXPECT_LE(worst, 1.5);
+  std::sort(ratios.begin(), ratios.end());
+  fmt::print("lowest over the optimum: median {:.4f}, 99th percentile {:.4f}, worst {:.4f}\n",
+             ratios[kCases / 2], ratios[kCases * 99 / 100], ratios.back());
+  EXPECT_LE(ratios[kCases * 99 / 100], 1.02);
 }
 
 TEST(PackLowest, TheFirstPackerWinsATie) {

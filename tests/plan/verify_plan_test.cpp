@@ -353,8 +353,16 @@ TEST_F(VerifyPlan, ACandidateThatAKernelLacks) {
   }
 }
 
-TEST_F(VerifyPlan, AKernelLaunchedTwice) {
+TEST_F(VerifyPlan, AnUpdateLaunchedTwice) {
   plan.steps.push_back(plan.steps.back());
+  for (auto& placement : plan.placements) {
+    if (placement.steps.end == std::ssize(plan.steps) - 1) ++placement.steps.end;
+  }
+  EXPECT_THAT(verified(), Contains(HasSubstr("does not hold the value that it needs")));
+}
+
+TEST_F(VerifyPlan, AKernelLaunchedBeforeItsTurn) {
+  std::swap(plan.steps[0].kernel, plan.steps[1].kernel);
   EXPECT_THAT(verified(), Contains(HasSubstr("out of order")));
 }
 

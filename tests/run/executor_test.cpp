@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "run/moving_networks.h"
 #include "support/error_message.h"
 #include "support/faulty_tier.h"
@@ -57,6 +59,34 @@ TEST(Executor, TrainsNetworksWhoseMapsMoveBitForBitUnderEveryPolicy) {
   for (const auto& graph : moving_networks()) {
     EXPECT_GT(expect_policies_change_nothing(graph, 1), 0) << graph.name();
   }
+}
+
+// Where copies are slow, kernels run again instead: among them batch norm, dropout and pooling.
+TEST(Executor, LaunchesKernelsAgainBitForBit) {
+  std::size_t again = 0;
+  std::vector<Graph> graphs = moving_networks();
+  for (std::uint64_t seed = 0; seed < 10; ++seed) graphs.push_back(random_graph(seed));
+  for (const auto& graph : graphs) {
+    const TemporaryDirectory cache;
+    Job job(graph, {.device = "reference",
+                    .cache_directory = cache.path(),
+                    .links = Links{.offload_bytes_per_s = 1e5, .prefetch_bytes_per_s = 1e5}});
+    const std::int64_t most = job.plan({.policy = "auto", .budget_bytes = INT64_MAX / 4}).peak_bytes;
+    const std::int64_t least = least_budget_bytes(job, request("auto"));
+    for (const int eighths : {1, 3, 5, 7}) {
+      const Plan plan = job.plan({.policy = "auto", .budget_bytes = least + (most - least) * eighths / 8});
+      again += static_cast<std::size_t>(
+                   std::count_if(plan.steps.begin(), plan.steps.end(),
+                                 [](const PlanStep& step) { return step.kind == StepKind::launch; })) -
+               job.program().kernels.size();
+      const auto run = train(
+          job, plan,
+          {.tier = std::make_shared<FaultyTier>(), .poison = true, .random_delay_seconds = kDelaySeconds});
+      expect_same_training(run, train(job, unlimited_plan(job, plan.assignment), {}),
+                           fmt::format("{}, {} eighths", graph.name(), eighths));
+    }
+  }
+  EXPECT_GT(again, 50U);
 }
 
 TEST(Executor, RandomDelaysChangeNothing) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vdnn/dataset.h"
+#include "vdnn/error.h"
 #include "vdnn/session.h"
 
 namespace vdnn::testing {
@@ -55,8 +56,11 @@ inline Plan unlimited_plan(Job& job, const std::vector<int>& assignment) {
 // The least budget of a request, found by asking for a plan in one byte.
 inline std::int64_t least_budget_bytes(Job& job, PlanRequest request) {
   request.budget_bytes = 1;
-  const PlanResult result = make_plan(job.program(), request);
-  return result.plan ? result.plan->budget_bytes : result.infeasible->least_budget_bytes;
+  try {
+    return job.plan(request).budget_bytes;
+  } catch (const BudgetError& error) {
+    return error.least_budget_bytes();
+  }
 }
 
 // The plan of a request at its least budget.

@@ -221,11 +221,11 @@ TEST_F(SessionOnCpu, PlansTheBestPolicyThatFits) {
   constexpr std::int64_t kMuch = std::int64_t{1} << 33;
   const std::int64_t all = least_budget_bytes(job_, {.policy = "vdnn-all"});
   const std::int64_t baseline = least_budget_bytes(job_, {.policy = "baseline"});
-  EXPECT_EQ(job_.plan_best(kMuch).policy, "vdnn-dyn");
+  EXPECT_EQ(job_.plan_best(kMuch).policy, "auto");
   EXPECT_EQ(job_.plan_best(kMuch, Algorithms::memory).policy, "baseline");
   EXPECT_LT(all, baseline);
   EXPECT_EQ(job_.plan_best(all, Algorithms::memory).policy, "vdnn-all");
-  EXPECT_EQ(job_.plan_best(all).policy, "vdnn-dyn");
+  EXPECT_EQ(job_.plan_best(all).policy, "auto");
   EXPECT_THROW(job_.plan_best(1), BudgetError);
   EXPECT_THROW(job_.plan_best(1, Algorithms::memory), BudgetError);
 }

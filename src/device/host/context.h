@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "device/host/arena.h"
@@ -46,6 +47,12 @@ class HostContext : public DeviceContext {
                     std::span<const float> values) override;
   void read_values(BufferId buffer, std::int64_t arena_offset_bytes, std::int64_t first,
                    std::span<float> values) override;
+  void write_bytes(std::int64_t arena_offset_bytes, std::span<const std::byte> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), arena_.data() + arena_offset_bytes);
+  }
+  void read_bytes(std::int64_t arena_offset_bytes, std::span<std::byte> bytes) override {
+    std::copy_n(arena_.data() + arena_offset_bytes, bytes.size(), bytes.begin());
+  }
   void write_values(BufferId buffer, std::span<std::byte> bytes, std::int64_t first,
                     std::span<const float> values) const override {
     code_.write_values(buffer, bytes.data(), first, values);

@@ -5,82 +5,93 @@
 namespace vdnn {
 namespace {
 
-// Placed blocks by offset, in full and by slice of time, so that a short block is held against few others.
+// A block that has its place. By value, so that going through many is going through memory in order.
+struct Placed {
+  std::int64_t bottom = 0;
+  std::int64_t top = 0;
+  Interval steps;
+};
+
+bool is_lower(const Placed& a, const Placed& b) {
+  return a.bottom < b.bottom || (a.bottom == b.bottom && a.steps.begin < b.steps.begin);
+}
+
+// Few blocks: all in order of address. Many: by slice of time, gathered and sorted for each that asks.
 class PlacedBlocks {
  public:
-  explicit PlacedBlocks(std::span<const Block> blocks) : blocks_(blocks) {
+  PlacedBlocks(std::size_t count, std::span<const Block> blocks) : sliced_(count > kFew) {
+    if (!sliced_) {
+      all_.reserve(count);
+      return;
+    }
     std::int64_t end = 1;
     for (const auto& block : blocks) end = std::max(end, block.steps.end);
     slice_steps_ = std::max<std::int64_t>(1, (end + kSlices - 1) / kSlices);
     slices_.resize(kSlices);
   }
 
-  // Those that may overlap in time with the block, by offset. Valid until the next call.
-  const std::vector<std::uint32_t>& near(const Block& block) {
-    const auto [first, last] = slices_of(block);
-    if (last - first >= kMostSlices || all_.size() <= kFew) return all_;
-    if (first == last) return slices_[first];
-    near_.clear();
-    for (std::size_t slice = first; slice <= last; ++slice)
-      near_.insert(near_.end(), slices_[slice].begin(), slices_[slice].end());
-    std::sort(near_.begin(), near_.end(), [this](auto a, auto b) { return before(a, b); });
-    near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
-    return near_;
+  // In order of address, at least those that overlap with the steps. Valid until the next call.
+  const std::vector<Placed>& near(const Interval& steps) {
+    if (!sliced_) return all_;
+    gathered_.clear();
+    const std::size_t first = slice_of(steps.begin);
+    const std::size_t last = slice_of(std::max(steps.begin, steps.end - 1));
+    for (std::size_t slice = first; slice <= last; ++slice) {
+      for (const auto& placed : slices_[slice]) {
+        // Taken in the first of the slices that both are in.
+        if (placed.steps.overlaps(steps) && std::max(first, slice_of(placed.steps.begin)) == slice)
+          gathered_.push_back(placed);
+      }
+    }
+    std::sort(gathered_.begin(), gathered_.end(), is_lower);
+    return gathered_;
   }
 
-  void add(std::uint32_t index) {
-    insert(all_, index);
-    const auto [first, last] = slices_of(blocks_[index]);
-    for (std::size_t slice = first; slice <= last; ++slice) insert(slices_[slice], index);
+  void add(const Placed& placed) {
+    if (!sliced_) {
+      all_.insert(std::upper_bound(all_.begin(), all_.end(), placed, is_lower), placed);
+      return;
+    }
+    const std::size_t last = slice_of(std::max(placed.steps.begin, placed.steps.end - 1));
+    for (std::size_t slice = slice_of(placed.steps.begin); slice <= last; ++slice)
+      slices_[slice].push_back(placed);
   }
 
  private:
-  static constexpr std::int64_t kSlices = 64;
-  static constexpr std::size_t kMostSlices = 6;
-  static constexpr std::size_t kFew = 300;  // blocks that are looked through faster than gathered
+  static constexpr std::size_t kFew = 1000;
+  static constexpr std::int64_t kSlices = 128;
 
-  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const {
-    const auto x = blocks_[a].offset_bytes;
-    const auto y = blocks_[b].offset_bytes;
-    return x < y || (x == y && a < b);
+  [[nodiscard]] std::size_t slice_of(std::int64_t step) const {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(step / slice_steps_, 0, kSlices - 1));
   }
 
-  [[nodiscard]] std::pair<std::size_t, std::size_t> slices_of(const Block& block) const {
-    const auto slice = [this](std::int64_t step) {
-      return static_cast<std::size_t>(std::clamp<std::int64_t>(step / slice_steps_, 0, kSlices - 1));
-    };
-    return {slice(block.steps.begin), slice(std::max(block.steps.begin, block.steps.end - 1))};
-  }
-
-  void insert(std::vector<std::uint32_t>& list, std::uint32_t index) const {
-    list.insert(
-        std::upper_bound(list.begin(), list.end(), index, [this](auto a, auto b) { return before(a, b); }),
-        index);
-  }
-
-  std::span<const Block> blocks_;
+  bool sliced_;
   std::int64_t slice_steps_ = 1;
-  std::vector<std::uint32_t> all_;
-  std::vector<std::vector<std::uint32_t>> slices_;
-  std::vector<std::uint32_t> near_;
+  std::vector<Placed> all_;
+  std::vector<std::vector<Placed>> slices_;
+  std::vector<Placed> gathered_;
 };
 
 }  // namespace
 
-void first_fit(std::span<Block> blocks, std::span<const std::uint32_t> order) {
-  PlacedBlocks placed(blocks);
+std::int64_t first_fit(std::span<Block> blocks, std::span<const std::uint32_t> order,
+                       std::int64_t limit_bytes) {
+  PlacedBlocks placed(order.size(), blocks);
+  std::int64_t extent = 0;
   for (const auto index : order) {
     Block& block = blocks[index];
     std::int64_t offset = 0;
-    for (const auto other_index : placed.near(block)) {
-      const Block& other = blocks[other_index];
-      if (!block.steps.overlaps(other.steps)) continue;
-      if (other.offset_bytes >= offset + block.bytes) break;
-      offset = std::max(offset, round_up(other.offset_bytes + other.bytes, block.alignment_bytes));
+    for (const auto& other : placed.near(block.steps)) {
+      if (other.bottom >= offset + block.bytes) break;
+      if (other.top > offset && block.steps.overlaps(other.steps))
+        offset = round_up(other.top, block.alignment_bytes);
     }
     block.offset_bytes = offset;
-    placed.add(index);
+    placed.add({offset, offset + block.bytes, block.steps});
+    extent = std::max(extent, offset + block.bytes);
+    if (extent > limit_bytes) break;
   }
+  return extent;
 }
 
 }  // namespace vdnn

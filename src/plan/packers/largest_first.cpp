@@ -10,6 +10,6 @@ void pack(std::span<Block> blocks) {
 
 }  // namespace
 
-const Packer kLargestFirst = {"largest-first", "first fit, large blocks first", pack};
+const Packer kLargestFirst = {"largest-first", "first fit, large blocks first", SIZE_MAX, pack};
 
 }  // namespace vdnn

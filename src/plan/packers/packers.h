@@ -5,8 +5,7 @@
 namespace vdnn {
 
 extern const Packer kLargestFirst;
-extern const Packer kLongestFirst;
-extern const Packer kAreaFirst;
 extern const Packer kPromoteHighest;
+extern const Packer kBottomUpSearch;
 
 }  // namespace vdnn

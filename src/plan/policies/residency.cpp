@@ -1,100 +1,32 @@
 #include "plan/policies/residency.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <queue>
 
 #include "plan/byte_profile.h"
-#include "plan/gaps.h"
-#include "vdnn/bytes.h"
+#include "plan/policies/movement_times.h"
+#include "plan/policies/recomputation_set.h"
 
 namespace vdnn {
 namespace {
 
-// A copy beside kernels still costs: it slows them and takes the link from others.
-constexpr double kHiddenShare = 0.2;
 constexpr double kLeastCost = 1e-9;
+// An option is taken before others that may be worth a little more, rather than all being looked at again.
+constexpr double kGoodEnough = 0.9;
 
 }  // namespace
-
-// What does not hang on the limit.
-class ResidencyPlanner::Problem {
- public:
-  explicit Problem(const PlanProblem& problem)
-      : program(problem.program),
-        links(problem.request.links),
-        gaps(find_gaps(problem.program, problem.uses)),
-        kernels(static_cast<std::int32_t>(problem.program.kernels.size())),
-        fixed(problem.request.assignment.has_value()),
-        fastest(start_from(problem, Algorithms::performance)) {
-    find_resident(problem.uses);
-    find_starts();
-  }
-
-  [[nodiscard]] std::int64_t workspace(std::int32_t kernel, int candidate) const {
-    return round_up(candidate_of(kernel, candidate).workspace_bytes, 64);
-  }
-  [[nodiscard]] const Candidate& candidate_of(std::int32_t kernel, int candidate) const {
-    return program.kernels[static_cast<std::size_t>(kernel)].candidates[static_cast<std::size_t>(candidate)];
-  }
-  [[nodiscard]] double out_seconds(std::int64_t bytes) const {
-    return static_cast<double>(bytes) / links.offload_bytes_per_s;
-  }
-  [[nodiscard]] double in_seconds(std::int64_t bytes) const {
-    return static_cast<double>(bytes) / links.prefetch_bytes_per_s;
-  }
-  [[nodiscard]] double start(std::int32_t kernel) const { return starts[static_cast<std::size_t>(kernel)]; }
-  // The ranges of kernels in which the buffer need not be resident: one, or one at either end of the step.
-  template <class Visit>
-  void for_each_range(const Gap& gap, Visit&& visit) const {
-    visit(gap.from + 1, std::min(gap.to, kernels));
-    if (goes_round(gap)) visit(0, gap.to - kernels);
-  }
-  [[nodiscard]] bool goes_round(const Gap& gap) const { return gap.to >= kernels; }
-
-  const Program& program;
-  Links links;
-  Gaps gaps;
-  std::int32_t kernels;
-  bool fixed;
-  std::vector<int> fastest;
-  std::vector<std::int64_t> resident;  // by kernel: bytes with nothing away, without workspace
-  std::vector<double> starts;          // by kernel, and the end: seconds with no stalls
-
- private:
-  void find_resident(const Uses& uses) {
-    std::vector<std::int64_t> change(static_cast<std::size_t>(kernels) + 1, 0);
-    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
-      const Buffer& buffer = program.buffers[b];
-      if (!buffer.persistent && uses[b].empty()) continue;
-      const auto begin = buffer.persistent ? 0 : uses[b].front().kernel;
-      const auto end = buffer.persistent || buffer.result ? kernels : uses[b].back().kernel + 1;
-      change[static_cast<std::size_t>(begin)] += buffer.placed_bytes();
-      change[static_cast<std::size_t>(end)] -= buffer.placed_bytes();
-    }
-    std::partial_sum(change.begin(), change.end(), change.begin());
-    change.pop_back();
-    resident = std::move(change);
-  }
-
-  void find_starts() {
-    starts = {0};
-    for (std::int32_t k = 0; k < kernels; ++k)
-      starts.push_back(starts.back() + candidate_of(k, fastest[static_cast<std::size_t>(k)]).seconds);
-    if (starts.back() > 0) return;
-    constexpr double kAssumedSeconds = 1e-3;  // of kernels that were not measured
-    for (std::size_t k = 0; k < starts.size(); ++k) starts[k] = kAssumedSeconds * static_cast<double>(k);
-  }
-};
 
 // For one limit.
 class ResidencyPlanner::Search {
  public:
-  Search(const Problem& problem, std::int64_t limit_bytes, const std::vector<double>& stall_seconds)
+  Search(const ResidencyProblem& problem, const Limits& limits, const std::vector<double>& stall_seconds)
       : p_(problem),
         stall_seconds_(stall_seconds),
-        limit_(limit_bytes),
+        limit_(limits.needed_bytes),
+        ahead_limit_(limits.ahead_bytes),
+        hidden_share_(limits.hidden_share),
+        kept_(limits.kept),
+        copied_(limits.copied),
         assignment_(problem.fastest),
         needed_(with_workspaces(problem, assignment_)),
         away_(problem.gaps.all.size(), false) {}
@@ -102,17 +34,21 @@ class ResidencyPlanner::Search {
   Result run() {
     relieve();
     take_back();
-    return {{.movements = movements()}, std::move(assignment_)};
+    Launches with_recomputations = add_recomputations();
+    return {{.launches = p_.launches, .movements = movements()},
+            std::move(assignment_),
+            std::move(with_recomputations)};
   }
 
   // Everything that can be away, and the least workspace.
   std::int64_t with_all_away() {
     for (std::size_t g = 0; g < away_.size(); ++g) set_away(g, true);
     std::int64_t most = 0;
-    for (std::int32_t k = 0; k < p_.kernels; ++k) {
-      std::int64_t least = p_.workspace(k, candidate(k));
-      for (int c = 0; c < candidates(k); ++c) least = std::min(least, p_.workspace(k, c));
-      most = std::max(most, needed_.at(k) - p_.workspace(k, candidate(k)) + least);
+    for (std::int32_t l = 0; l < p_.count; ++l) {
+      const KernelId kernel = p_.kernel_of(l);
+      std::int64_t least = workspace(kernel);
+      for (int c = 0; c < candidates(kernel); ++c) least = std::min(least, p_.workspace_bytes(kernel, c));
+      most = std::max(most, needed_.at(l) - workspace(kernel) + least);
     }
     return most;
   }
@@ -122,27 +58,32 @@ class ResidencyPlanner::Search {
   struct Option {
     double worth = 0;  // bytes x kernels relieved, by second of cost
     std::int32_t gap = -1;
-    std::int32_t kernel = -1;
+    KernelId kernel;
     int candidate = 0;
     friend bool operator<(const Option& a, const Option& b) { return a.worth < b.worth; }
   };
 
-  static std::vector<std::int64_t> with_workspaces(const Problem& problem,
+  static std::vector<std::int64_t> with_workspaces(const ResidencyProblem& problem,
                                                    const std::vector<int>& assignment) {
     std::vector<std::int64_t> bytes = problem.resident;
-    for (std::size_t k = 0; k < bytes.size(); ++k)
-      bytes[k] += problem.workspace(static_cast<std::int32_t>(k), assignment[k]);
+    for (std::size_t l = 0; l < bytes.size(); ++l) {
+      const KernelId kernel = problem.launches[l];
+      bytes[l] += problem.workspace_bytes(kernel, assignment[kernel.index()]);
+    }
     return bytes;
   }
-  [[nodiscard]] std::int64_t over(std::int32_t kernel) const {
-    return std::max<std::int64_t>(0, needed_.at(kernel) - limit_);
+  [[nodiscard]] std::int64_t over(std::int32_t launch) const {
+    return std::max<std::int64_t>(0, needed_.at(launch) - limit_);
   }
-  [[nodiscard]] int candidate(std::int32_t kernel) const {
-    return assignment_[static_cast<std::size_t>(kernel)];
+  [[nodiscard]] int candidate(KernelId kernel) const { return assignment_[kernel.index()]; }
+  [[nodiscard]] std::int64_t workspace(KernelId kernel) const {
+    return p_.workspace_bytes(kernel, candidate(kernel));
   }
-  [[nodiscard]] int candidates(std::int32_t kernel) const {
-    if (p_.fixed) return 0;
-    return static_cast<int>(p_.program.kernels[static_cast<std::size_t>(kernel)].candidates.size());
+  [[nodiscard]] int candidates(KernelId kernel) const {
+    return p_.fixed ? 0 : static_cast<int>(p_.program.kernel(kernel).candidates.size());
+  }
+  [[nodiscard]] const std::vector<std::int32_t>& launches_of(KernelId kernel) const {
+    return p_.launches_of[kernel.index()];
   }
   [[nodiscard]] const Gap& gap(std::size_t g) const { return p_.gaps.all[g]; }
   [[nodiscard]] const BufferGaps& gaps_of(const Gap& gap) const {
@@ -168,19 +109,20 @@ class ResidencyPlanner::Search {
     return true;
   }
 
-  // Seconds: what no kernel hides, and a share of the rest.
+  // Seconds that a gap costs, the cheaper way.
   [[nodiscard]] double cost(std::size_t g) const {
-    const Gap& one = gap(g);
-    const double out = copies_out(g) ? p_.out_seconds(one.bytes) : 0;
-    const double in = p_.in_seconds(one.bytes);
-    double unhidden = 0;
-    if (p_.goes_round(one)) {
-      unhidden = std::max(0.0, out - (p_.start(p_.kernels) - p_.start(one.from + 1))) +
-                 std::max(0.0, in - p_.start(one.to - p_.kernels));
-    } else {
-      unhidden = std::max(0.0, out + in - (p_.start(one.to) - p_.start(one.from + 1)));
-    }
-    return std::max(kLeastCost, unhidden + kHiddenShare * (out + in) + stall_seconds_[one.buffer.index()]);
+    constexpr double kAlmostNever = 1e6;
+    return (is_recomputed(g) ? p_.recomputations[g]->seconds : cost_of_copies(g)) +
+           (gap(g).buffer == kept_ ? kAlmostNever : 0);
+  }
+  [[nodiscard]] bool is_recomputed(std::size_t g) const {
+    return p_.recomputations[g] && gap(g).buffer != copied_ &&
+           p_.recomputations[g]->seconds < cost_of_copies(g);
+  }
+
+  [[nodiscard]] double cost_of_copies(std::size_t g) const {
+    return std::max(kLeastCost, p_.copy_cost(gap(g), copies_out(g)).seconds(hidden_share_) +
+                                    stall_seconds_[gap(g).buffer.index()]);
   }
 
   [[nodiscard]] double relief(std::size_t g) const {
@@ -200,12 +142,13 @@ class ResidencyPlanner::Search {
       const double dearer = also >= 0 ? cost(static_cast<std::size_t>(also)) : 0;
       return (relief(g) + more) / (cost(g) + dearer);
     }
-    const std::int64_t less =
-        p_.workspace(option.kernel, candidate(option.kernel)) - p_.workspace(option.kernel, option.candidate);
-    const double dearer = p_.candidate_of(option.kernel, option.candidate).seconds -
-                          p_.candidate_of(option.kernel, candidate(option.kernel)).seconds;
-    return static_cast<double>(std::clamp<std::int64_t>(less, 0, over(option.kernel))) /
-           std::max(kLeastCost, dearer);
+    const std::int64_t less = workspace(option.kernel) - p_.workspace_bytes(option.kernel, option.candidate);
+    const double dearer = p_.candidate(option.kernel, option.candidate).seconds -
+                          p_.candidate(option.kernel, candidate(option.kernel)).seconds;
+    double relieved = 0;
+    for (const auto launch : launches_of(option.kernel))
+      relieved += static_cast<double>(std::clamp<std::int64_t>(less, 0, over(launch)));
+    return relieved / std::max(kLeastCost, dearer * static_cast<double>(launches_of(option.kernel).size()));
   }
 
   void relieve() {
@@ -215,8 +158,8 @@ class ResidencyPlanner::Search {
       if (option.worth > 0) queue.push(option);
     };
     for (std::size_t g = 0; g < away_.size(); ++g) push({.gap = static_cast<std::int32_t>(g)});
-    for (std::int32_t k = 0; k < p_.kernels; ++k) {
-      for (int c = 0; c < candidates(k); ++c) push({.kernel = k, .candidate = c});
+    for (std::size_t k = 0; k < assignment_.size(); ++k) {
+      for (int c = 0; c < candidates(KernelId(k)); ++c) push({.kernel = KernelId(k), .candidate = c});
     }
     // What an option relieves only shrinks as others are taken, so an old worth is an upper bound.
     while (!queue.empty()) {
@@ -224,7 +167,7 @@ class ResidencyPlanner::Search {
       queue.pop();
       const double now = worth(best);
       if (now <= 0) continue;
-      if (!queue.empty() && now < queue.top().worth) {
+      if (!queue.empty() && now < kGoodEnough * queue.top().worth) {
         best.worth = now;
         queue.push(best);
         continue;
@@ -240,9 +183,10 @@ class ResidencyPlanner::Search {
     set_away(g, true);
   }
 
-  void set_candidate(std::int32_t kernel, int next) {
-    needed_.add(kernel, kernel + 1, p_.workspace(kernel, next) - p_.workspace(kernel, candidate(kernel)));
-    assignment_[static_cast<std::size_t>(kernel)] = next;
+  void set_candidate(KernelId kernel, int next) {
+    const std::int64_t more = p_.workspace_bytes(kernel, next) - workspace(kernel);
+    for (const auto launch : launches_of(kernel)) needed_.add(launch, launch + 1, more);
+    assignment_[kernel.index()] = next;
   }
 
   void set_away(std::size_t g, bool away) {
@@ -280,30 +224,40 @@ class ResidencyPlanner::Search {
         set_away(g, false);
       }
     }
-    for (std::int32_t k = 0; k < p_.kernels; ++k) {
-      const int fastest = p_.fastest[static_cast<std::size_t>(k)];
-      if (candidate(k) == fastest) continue;
-      const auto fits = [&](int c) {
-        return needed_.at(k) - p_.workspace(k, candidate(k)) + p_.workspace(k, c) <= limit_;
-      };
-      int best = candidate(k);
-      for (int c = 0; c < candidates(k); ++c) {
-        const double seconds = p_.candidate_of(k, c).seconds;
-        if (fits(c) && seconds > 0 && seconds < p_.candidate_of(k, best).seconds) best = c;
-      }
-      set_candidate(k, fits(fastest) ? fastest : best);
+    for (std::size_t k = 0; k < assignment_.size(); ++k) take_faster(KernelId(k));
+  }
+
+  void take_faster(KernelId kernel) {
+    const int fastest = p_.fastest[kernel.index()];
+    if (candidate(kernel) == fastest) return;
+    const auto fits = [&](int c) {
+      const std::int64_t more = p_.workspace_bytes(kernel, c) - workspace(kernel);
+      const auto& launches = launches_of(kernel);
+      return std::all_of(launches.begin(), launches.end(),
+                         [&](auto launch) { return needed_.at(launch) + more <= limit_; });
+    };
+    int best = candidate(kernel);
+    for (int c = 0; c < candidates(kernel); ++c) {
+      const double seconds = p_.candidate(kernel, c).seconds;
+      if (fits(c) && seconds > 0 && seconds < p_.candidate(kernel, best).seconds) best = c;
     }
+    set_candidate(kernel, fits(fastest) ? fastest : best);
   }
 
-  // Takes the bytes at the kernel where they are within the limit.
-  bool take_room(std::int32_t kernel, std::int64_t bytes) {
-    if (needed_.at(kernel) + bytes > limit_) return false;
-    needed_.add(kernel, kernel + 1, bytes);
-    return true;
+  // The launches with those kernels once more that recompute what costs least so.
+  [[nodiscard]] Launches add_recomputations() const {
+    std::vector<std::pair<double, std::size_t>> wanted;
+    for (std::size_t g = 0; g < away_.size(); ++g) {
+      if (away_[g] && is_recomputed(g))
+        wanted.emplace_back(p_.recomputations[g]->seconds - cost_of_copies(g), g);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    RecomputationSet chosen(p_);
+    for (const auto& one : wanted) chosen.add(one.second);
+    return chosen.launches();
   }
 
-  // When each absence begins and ends: prefetches as late as their deadlines and the link allow, but a kernel
-  // earlier; releases when the copy out should have ended. Both only as far as there is room.
+  // The absences, each with the times of its copies.
   std::vector<Movement> movements() {
     std::vector<Movement> all;
     for (std::size_t g = 0; g < away_.size(); ++g) {
@@ -314,83 +268,48 @@ class ResidencyPlanner::Search {
                      .goes_round = p_.goes_round(one),
                      .offload_with = one.final_at + 1,
                      .release = one.from + 1,
-                     .prefetch_with = p_.goes_round(one) ? one.to - p_.kernels : one.to});
+                     .prefetch_with = p_.goes_round(one) ? one.to - p_.count : one.to});
     }
-    start_prefetches(all);
-    release_later(all);
+    spread_movements(p_, ahead_limit_, needed_, all);
     std::stable_sort(all.begin(), all.end(),
                      [](const auto& a, const auto& b) { return a.prefetch_with < b.prefetch_with; });
     return all;
   }
 
-  // Positions in the list, by an order of movements.
-  template <class Before>
-  static std::vector<std::size_t> sorted(const std::vector<Movement>& all, const Before& before) {
-    std::vector<std::size_t> order(all.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return before(all[a], all[b]); });
-    return order;
-  }
-
-  void start_prefetches(std::vector<Movement>& all) {
-    double link_free_until = p_.start(p_.kernels);
-    for (const auto i :
-         sorted(all, [](const auto&a, const auto&b) { return a.prefetch_with > b.prefetch_with; })) {
-      Movement& movement = all[i];
-      const std::int64_t bytes = p_.program.buffer(movement.buffer).placed_bytes();
-      const double end = std::min(link_free_until, p_.start(movement.prefetch_with));
-      const double start = end - p_.in_seconds(bytes);
-      const std::int32_t earliest = movement.goes_round ? 0 : movement.release + 1;
-      std::int32_t& with = movement.prefetch_with;
-      while (with > earliest && p_.start(with) > start && take_room(with - 1, bytes)) --with;
-      link_free_until = std::min(end, std::max(start, p_.start(with)));
-    }
-  }
-
-  void release_later(std::vector<Movement>& all) {
-    double link_busy_until = 0;
-    for (const auto i :
-         sorted(all, [](const auto&a, const auto&b) { return a.offload_with < b.offload_with; })) {
-      Movement& movement = all[i];
-      if (!movement.copies_out) continue;
-      const std::int64_t bytes = p_.program.buffer(movement.buffer).placed_bytes();
-      const double end = std::max(link_busy_until, p_.start(movement.offload_with)) + p_.out_seconds(bytes);
-      link_busy_until = end;
-      const std::int32_t latest = movement.goes_round ? p_.kernels : movement.prefetch_with - 1;
-      std::int32_t& release = movement.release;
-      while (release < latest && p_.start(release) < end && take_room(release, bytes)) ++release;
-    }
-  }
-
-  const Problem& p_;
+  const ResidencyProblem& p_;
   const std::vector<double>& stall_seconds_;  // by buffer
   std::int64_t limit_;
+  std::int64_t ahead_limit_;
+  double hidden_share_;
+  BufferId kept_;
+  BufferId copied_;
   std::vector<int> assignment_;
   ByteProfile needed_;      // by kernel
   std::vector<bool> away_;  // by gap
 };
 
-ResidencyPlanner::ResidencyPlanner(const PlanProblem& problem)
-    : problem_(std::make_unique<Problem>(problem)) {}
+ResidencyPlanner::ResidencyPlanner(const PlanProblem& problem, Launches launches)
+    : problem_(std::make_unique<ResidencyProblem>(problem, std::move(launches))) {}
 ResidencyPlanner::~ResidencyPlanner() = default;
 
-ResidencyPlanner::Result ResidencyPlanner::plan(std::int64_t limit_bytes,
+ResidencyPlanner::Result ResidencyPlanner::plan(const Limits& limits,
                                                 const std::vector<double>& stall_seconds) const {
-  return Search(*problem_, limit_bytes, stall_seconds).run();
+  return Search(*problem_, limits, stall_seconds).run();
 }
 
 std::int64_t ResidencyPlanner::most_bytes() const {
   std::int64_t most = 0;
-  for (std::int32_t k = 0; k < problem_->kernels; ++k) {
-    const auto index = static_cast<std::size_t>(k);
-    most = std::max(most, problem_->resident[index] + problem_->workspace(k, problem_->fastest[index]));
+  for (std::int32_t l = 0; l < problem_->count; ++l) {
+    const KernelId kernel = problem_->kernel_of(l);
+    most = std::max(most, problem_->resident[static_cast<std::size_t>(l)] +
+                              problem_->workspace_bytes(kernel, problem_->fastest[kernel.index()]));
   }
   return most;
 }
 
 std::int64_t ResidencyPlanner::least_bytes() const {
   const std::vector<double> no_stalls(problem_->program.buffers.size(), 0);
-  return Search(*problem_, 0, no_stalls).with_all_away();
+  return Search(*problem_, {}, no_stalls).with_all_away();
 }
 
 }  // namespace vdnn

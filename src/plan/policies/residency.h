@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "plan/policy.h"
+#include "plan/policies/residency_problem.h"
 
 namespace vdnn {
 
@@ -17,7 +17,7 @@ namespace vdnn {
 // not to be needed; and lets copies start earlier and memory go later wherever there is room.
 class ResidencyPlanner {
  public:
-  explicit ResidencyPlanner(const PlanProblem& problem);
+  ResidencyPlanner(const PlanProblem& problem, Launches launches);
   ~ResidencyPlanner();
   ResidencyPlanner(const ResidencyPlanner&) = delete;
   ResidencyPlanner& operator=(const ResidencyPlanner&) = delete;
@@ -25,10 +25,20 @@ class ResidencyPlanner {
   struct Result {
     Decisions decisions;
     std::vector<int> assignment;
+    // Where recomputing some buffers would be cheaper than copying them: the launches with those kernels once
+    // more, to be planned for in turn. The decisions do without. Empty: nothing would.
+    Launches with_recomputations;
+  };
+  struct Limits {
+    std::int64_t needed_bytes = 0;       // of what must be resident
+    std::int64_t ahead_bytes = 0;        // up to which copies in may be early and memory may go late
+    double hidden_share = kHiddenShare;  // of a copy's time, that it costs though kernels hide it
+    BufferId kept{};                     // stays resident where anything else will do
+    BufferId copied{};                   // is not recomputed
   };
   // Where the limit cannot be held, as near to it as possible. `stall_seconds`: by buffer, what a simulation
   // of an earlier plan says kernels waited for its copies, on top of the cost of its absences.
-  [[nodiscard]] Result plan(std::int64_t limit_bytes, const std::vector<double>& stall_seconds) const;
+  [[nodiscard]] Result plan(const Limits& limits, const std::vector<double>& stall_seconds) const;
 
   // What the worst kernel needs with everything resident and the fastest kernels; and with everything away
   // that may be, and the least workspace.
@@ -36,9 +46,8 @@ class ResidencyPlanner {
   [[nodiscard]] std::int64_t least_bytes() const;
 
  private:
-  class Problem;
   class Search;
-  std::unique_ptr<const Problem> problem_;
+  std::unique_ptr<const ResidencyProblem> problem_;
 };
 
 }  // namespace vdnn

@@ -21,13 +21,16 @@ class DynamicSearch {
     const Decisions all = offload_inputs(problem_, OffloadedLayers::feature_extraction);
     constexpr const char* kLeast = "vdnn-all (m)";
     PlanResult least = attempt(kLeast, all, start_from(problem_, Algorithms::memory));
-    if (!least.plan) return least;  // it cannot be trained at all
+    const bool trains = least.plan.has_value();
     using Pass = std::pair<const char*, const Decisions*>;
     for (const auto& [name, decisions] :
          std::array<Pass, 3>{{{"no offload (p)", &none}, {"vdnn-conv (p)", &conv}, {"vdnn-all (p)", &all}}}) {
-      if (PlanResult result = attempt(name, *decisions, fastest_); result.plan)
-        return finished(result, *decisions);
+      PlanResult result = attempt(name, *decisions, fastest_);
+      if (result.plan) return finished(result, *decisions);
+      if (!trains && result.infeasible->least_budget_bytes < least.infeasible->least_budget_bytes)
+        least = std::move(result);
     }
+    if (!trains) return least;
     for (const auto& [name, decisions] :
          std::array<Pass, 2>{{{"vdnn-conv, greedy", &conv}, {"vdnn-all, greedy", &all}}}) {
       if (problem_.request.assignment) break;

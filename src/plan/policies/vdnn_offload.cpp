@@ -35,7 +35,7 @@ class StaticOffload {
     std::int32_t offloading_pass = -1;  // of the last consumer in the policy's class
     std::int32_t first_backward = -1;
     for (const auto& use : uses_[id.index()]) {
-      const auto pass = pass_of_[static_cast<std::size_t>(use.kernel)];
+      const auto pass = pass_of_[static_cast<std::size_t>(use.launch)];
       const Pass& in = passes_[static_cast<std::size_t>(pass)];
       if (in.backward) {
         if (first_backward < 0) first_backward = pass;
@@ -99,7 +99,7 @@ class StaticOffload {
 
   [[nodiscard]] std::int32_t first_backward_pass(BufferId id) const {
     for (const auto& use : uses_[id.index()]) {
-      const auto pass = pass_of_[static_cast<std::size_t>(use.kernel)];
+      const auto pass = pass_of_[static_cast<std::size_t>(use.launch)];
       if (passes_[static_cast<std::size_t>(pass)].backward) return pass;
     }
     return -1;

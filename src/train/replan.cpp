@@ -1,0 +1,91 @@
+#include "vdnn/replan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "plan/policy.h"
+
+namespace vdnn {
+namespace {
+
+constexpr double kWorthwhile = 0.98;
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Medians over the training steps, by step of the plan.
+std::vector<double> measured_seconds(const Plan& plan, const std::vector<StepTimes>& steps) {
+  std::vector<double> seconds;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    std::vector<double> all;
+    for (const auto& times : steps) all.push_back(1e-9 * static_cast<double>(times[s].length()));
+    seconds.push_back(median_of(std::move(all)));
+  }
+  return seconds;
+}
+
+struct Sum {
+  double measured_seconds = 0;
+  double assumed_seconds = 0;
+  [[nodiscard]] double ratio() const { return assumed_seconds > 0 ? measured_seconds / assumed_seconds : 1; }
+};
+
+bool disagrees(double ratio) {
+  return ratio > kReplanThreshold || ratio < 1 / kReplanThreshold;
+}
+
+}  // namespace
+
+std::optional<Replanning> replan(Job& job, const Plan& plan, const std::vector<StepTimes>& steps) {
+  if (steps.empty() || plan.tier_bytes == 0) return {};
+  const auto known = registered_policies();
+  const auto policy =
+      std::find_if(known.begin(), known.end(), [&](const Policy* one) { return one->name == plan.policy; });
+  if (policy == known.end() || !(*policy)->weighs_times) return {};
+
+  const std::vector<double> measured = measured_seconds(plan, steps);
+  Program program = job.program();
+  Links links = job.links_or_assumed();
+  std::array<Sum, 3> sums;  // by kind of step
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    Sum& sum = sums[static_cast<std::size_t>(step.kind)];
+    sum.measured_seconds += measured[s];
+    if (step.kind == StepKind::launch) {
+      const auto k = step.kernel.index();
+      double& seconds = program.kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
+      sum.assumed_seconds +=
+          job.program().kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
+      seconds = measured[s];
+      continue;
+    }
+    sum.assumed_seconds +=
+        static_cast<double>(program.buffer(step.buffer).placed_bytes()) /
+        (step.kind == StepKind::offload ? links.offload_bytes_per_s : links.prefetch_bytes_per_s);
+  }
+  Replanning result{
+      .kernel_ratio = sums[0].ratio(), .offload_ratio = sums[1].ratio(), .prefetch_ratio = sums[2].ratio()};
+  if (!disagrees(result.kernel_ratio) && !disagrees(result.offload_ratio) &&
+      !disagrees(result.prefetch_ratio))
+    return {};
+  links.offload_bytes_per_s /= result.offload_ratio;
+  links.prefetch_bytes_per_s /= result.prefetch_ratio;
+  // The measured times have it in them.
+  links.offload_slowdown = links.prefetch_slowdown = links.duplex_share = 1;
+  PlanResult made = make_plan(program, {.policy = plan.policy,
+                                        .algorithms = plan.algorithms,
+                                        .budget_bytes = plan.budget_bytes,
+                                        .assignment = plan.assignment,
+                                        .links = links});
+  if (!made.plan || !verify_plan(program, *made.plan).empty()) return {};
+  result.plan = std::move(*made.plan);
+  result.seconds_before = simulate(program, plan, links).step_seconds;
+  result.seconds_now = simulate(program, result.plan, links).step_seconds;
+  if (result.seconds_now > kWorthwhile * result.seconds_before) return {};
+  return result;
+}
+
+}  // namespace vdnn
