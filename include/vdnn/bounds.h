@@ -8,7 +8,7 @@
 namespace vdnn {
 
 // No plan of the program needs less memory: the largest working set of a kernel in its leanest candidate, and
-// beside it what must not leave while a step runs, the staged batch and results that lie ready.
+// beside it the staged batch, which is filled while the step runs.
 std::int64_t least_memory_bound_bytes(const Program& program);
 
 // No plan of the program takes less time than this in a step, within a budget (docs/planner.md has the

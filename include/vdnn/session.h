@@ -95,7 +95,7 @@ struct StepReport {
 
 // When each step of the plan ran in the last training step, in nanoseconds from its begin.
 struct MeasuredStep {
-  double begin_seconds = 0;  // from when the session was opened
+  double begin_seconds = 0;  // from when the session, or its present plan, began
   StepTimes times;
 };
 
@@ -128,9 +128,11 @@ class Session {
   StepReport step();
 
   // Goes on under another plan for the same kernels, between two steps: what persists is handed over by way
-  // of the disk, so that no more memory is taken than the larger plan needs. Throws as the constructor does,
-  // and UsageError where the plan runs other candidates, which would change results; the session then goes on
-  // as it was, unless memory or the disk fail when the old plan is gone.
+  // of the disk, so that no more memory is taken than the larger plan needs. Throws UsageError for a plan
+  // that the verifier refuses, or that runs other candidates, which would change results, BudgetError where
+  // it does not fit, StorageError where the disk does not hold what is handed over: the session then goes on
+  // as it was. Throws DeviceError where memory or disk fail when the old plan is gone; the session is then
+  // over.
   void change_plan(Plan plan);
 
   [[nodiscard]] const Plan& plan() const;

@@ -59,7 +59,7 @@ Answer answer(Job& job, const PlanOptions& options, std::int64_t budget_bytes) {
       least_budget([&](std::int64_t budget) { return plan_job(job, options, budget); });
   const Plan oracle = job.plan({.policy = "oracle", .algorithms = Algorithms::performance});
   result.oracle_seconds = simulate(program, oracle, links).step_seconds;
-  result.bound = time_bound(program, budget_bytes, links);
+  result.bound = time_bound(program, result.plan.budget_bytes, links);
   result.network_wide_bytes = network_wide_bytes(program, result.plan.assignment);
   result.unused_share = unused_share(program, result.plan.assignment);
   if (!options.json.empty()) {
@@ -289,8 +289,10 @@ void plan(const PlanOptions& options) {
   check_writable(options.output);
   check_writable(options.trace);
   if (options.largest_batch) {
-    if (!options.output.empty() || !options.trace.empty())
-      throw UsageError("--largest-batch makes no plan to write; leave out --output and --trace");
+    if (!options.output.empty() || !options.trace.empty() || options.explain || options.all)
+      throw UsageError(
+          "--largest-batch makes no plan to write or explain; leave out --output, --trace, --explain and "
+          "--all");
     return largest_batches(options);
   }
   std::optional<std::int64_t> budget;

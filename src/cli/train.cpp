@@ -63,7 +63,13 @@ class Replanner {
     auto better = replan(job_, session_.plan(), times_);
     times_.clear();
     if (!better) return;
-    session_.change_plan(std::move(better->plan));
+    try {
+      session_.change_plan(std::move(better->plan));
+    } catch (const BudgetError& error) {
+      return say("the plan stays, though times are not as assumed: {}\n", error.what());
+    } catch (const StorageError& error) {
+      return say("the plan stays, though times are not as assumed: {}\n", error.what());
+    }
     say("after step {}: kernels take {:.2f} x what was assumed, copies out {:.2f}, in {:.2f}; planned again, "
         "{} a step instead of {}\n",
         steps_done, better->kernel_ratio, better->offload_ratio, better->prefetch_ratio,

@@ -10,17 +10,14 @@
 namespace vdnn {
 namespace {
 
-// Bytes at every kernel of what may never leave and is not in the kernel's own working set.
+// Bytes at every kernel of the staged batch, which may never leave, where the kernel does not use it.
 std::vector<std::int64_t> fixed_bytes(const Program& program, const Uses& uses) {
-  const auto kernels = program.kernels.size();
-  std::vector<std::int64_t> fixed(kernels, 0);
+  std::vector<std::int64_t> fixed(program.kernels.size(), 0);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
     if (uses[b].empty()) continue;
-    const bool staged = buffer.persistent && buffer.role == Role::input;
-    if (!staged && !buffer.result) continue;
-    const auto begin = staged ? 0 : static_cast<std::size_t>(uses[b].front().launch);
-    for (auto k = begin; k < kernels; ++k) fixed[k] += buffer.placed_bytes();
+    if (!buffer.persistent || buffer.role != Role::input) continue;
+    for (auto& bytes : fixed) bytes += buffer.placed_bytes();
     for (const auto& use : uses[b]) fixed[static_cast<std::size_t>(use.launch)] -= buffer.placed_bytes();
   }
   return fixed;
@@ -96,14 +93,13 @@ class ComesBack {
   std::map<KernelId, std::int64_t> by_writer_;
 };
 
-// Whoever wrote the buffer last before a kernel, where that was in the forward pass of this step.
-KernelId last_writer(const Program& program, const std::vector<Use>& uses, std::int32_t kernel) {
+// Whoever wrote the buffer last before a kernel in this step.
+KernelId last_writer(const std::vector<Use>& uses, std::int32_t kernel) {
   KernelId writer;
   for (const auto& use : uses) {
     if (use.launch >= kernel) break;
     if (use.writes) writer = KernelId(static_cast<std::size_t>(use.launch));
   }
-  if (!writer.valid() || program.kernel(writer).phase == Phase::load) return {};
   return writer;
 }
 
@@ -156,7 +152,7 @@ TimeBound time_bound(const Program& program, std::int64_t budget_bytes, const Li
   ComesBack comes_back(program, links, kept_in_tier);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     if (program.buffers[b].persistent) continue;
-    const KernelId writer = last_writer(program, uses[b], at);
+    const KernelId writer = last_writer(uses[b], at);
     if (writer.valid()) comes_back.add_recomputable(writer, program.buffers[b].placed_bytes());
   }
   bound.transfer_seconds = comes_back.seconds(most - budget_bytes, bound.compute_seconds);

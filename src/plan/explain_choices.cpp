@@ -75,10 +75,14 @@ class ChoiceExplainer {
       suggest(choice, -1, recomputation ? recomputation->seconds : -1);
     } else {
       choice.choice = "recomputed";
-      choice.why =
-          fmt::format("{} kernels take {:.4f} s; {}", recomputation ? recomputation->chain.kernels.size() : 0,
-                      recomputation ? recomputation->seconds : 0, kept_instead(choice.excess_if_kept_bytes));
+      const auto [kernels, seconds] = recomputed_in(gap);
+      choice.why = fmt::format("{} kernels take {:.4f} s; {}", kernels, seconds,
+                               kept_instead(choice.excess_if_kept_bytes));
       suggest(choice, cost.seconds(), -1);
+    }
+    if (what != What::kept && choice.excess_if_kept_bytes == 0) {
+      choice.next_best = "kept";
+      choice.next_best_seconds = 0;
     }
     return choice;
   }
@@ -117,6 +121,18 @@ class ChoiceExplainer {
       if (step.kind == StepKind::launch && writes(step.kernel, gap.buffer)) what = What::recomputed;
     });
     return what;
+  }
+
+  // Launches in the gap after a kernel's first, and their seconds.
+  [[nodiscard]] std::pair<int, double> recomputed_in(const Gap& gap) const {
+    std::pair<int, double> sum;
+    for_each_step(gap, [&](std::size_t s) {
+      const PlanStep& step = plan_.steps[s];
+      if (step.kind != StepKind::launch || first_launch_[step.kernel.index()] == s) return;
+      ++sum.first;
+      sum.second += problem_.candidate(step.kernel, plan_.assignment[step.kernel.index()]).seconds;
+    });
+    return sum;
   }
 
   [[nodiscard]] bool writes(KernelId kernel, BufferId buffer) const {

@@ -198,6 +198,9 @@ class Verifier {
       const PlanStep& step = plan_.steps[s];
       if (step.kind == StepKind::launch) {
         check_launch(s, states);
+      } else if (const Buffer& moved = program_.buffer(step.buffer);
+                 moved.persistent && moved.role == Role::input) {
+        report("P2: step {} moves {}, which is written from outside while the step runs", s, moved.name);
       } else if (State& state = states[step.buffer.index()]; enter(step.buffer, s, state)) {
         step.kind == StepKind::offload ? check_offload(s, state) : check_prefetch(s, state);
       }

@@ -69,6 +69,10 @@ class StructureCheck {
         report("structure: {} is placed in steps [{}, {}) of {}", placement_name(program_, placement),
                placement.steps.begin, placement.steps.end, step_count);
       }
+      const bool in_step = placement.steps.begin >= 0 && placement.steps.begin < step_count;
+      if (!placement.buffer.valid() && in_step &&
+          plan_.steps[static_cast<std::size_t>(placement.steps.begin)].kind != StepKind::launch)
+        report("structure: {}, which launches nothing", placement_name(program_, placement));
       if (placement.offset_bytes < 0 || placement.bytes < 0 ||
           placement.offset_bytes > INT64_MAX - placement.bytes)
         report("P3: {} lies at [{}, +{})", placement_name(program_, placement), placement.offset_bytes,

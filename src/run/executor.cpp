@@ -59,11 +59,12 @@ class Executor::Impl {
     const bool comes_first =
         !plan_.steps.empty() && plan_.steps[0].kind == StepKind::prefetch && plan_.steps[0].buffer == buffer;
     for (const auto& placement : plan_.placements) {
-      const bool stays = !program_.buffer(buffer).persistent || (placement.steps.begin == 0 && !comes_first);
-      if (placement.buffer == buffer && stays &&
-          placement.steps.end == static_cast<std::int64_t>(plan_.steps.size())) {
-        return {.offset_bytes = placement.offset_bytes};
-      }
+      if (placement.buffer != buffer) continue;
+      // What persists ends a step at the address where it begins the next.
+      const bool there = program_.buffer(buffer).persistent
+                             ? placement.steps.begin == 0 && !comes_first
+                             : placement.steps.end == static_cast<std::int64_t>(plan_.steps.size());
+      if (there) return {.offset_bytes = placement.offset_bytes};
     }
     // What is away between steps comes back with its first copy.
     for (const auto& step : plan_.steps) {

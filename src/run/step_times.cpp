@@ -13,12 +13,6 @@ std::string file_of(const std::string& directory) {
   return directory + "/step_times.json";
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 bool runs_beside_a_copy(const Plan& plan, const StepTimes& times, Interval launch) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].kind != StepKind::launch && times[s].overlaps(launch)) return true;
@@ -27,6 +21,12 @@ bool runs_beside_a_copy(const Plan& plan, const StepTimes& times, Interval launc
 }
 
 }  // namespace
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 void keep_step_times(const Program& program, const Plan& plan, const std::vector<StepTimes>& steps,
                      const std::string& machine, const std::string& directory) {

@@ -12,6 +12,8 @@ namespace vdnn {
 // better how long a step takes, while the choice of algorithms goes by those of cost_cache.h, which do not
 // change with what was trained before.
 
+double median_of(std::vector<double> values);
+
 // Of every kernel of the plan that ran with no copy beside it: the median over the training steps.
 void keep_step_times(const Program& program, const Plan& plan, const std::vector<StepTimes>& steps,
                      const std::string& machine, const std::string& directory);

@@ -32,7 +32,7 @@ void BatchLoader::start(std::int64_t step, std::function<void()> when_free) {
 void BatchLoader::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !wanted_; });
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  if (error_) std::rethrow_exception(error_);
 }
 
 void BatchLoader::run() {

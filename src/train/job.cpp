@@ -66,7 +66,11 @@ class Job::Impl {
     if (time_bound(program, request.budget_bytes, {}).kernel.valid()) return {};
     if (needs_times(request)) measure(KernelsToTime::with_a_choice);
     PlanResult result = make_plan(program, request);
-    if (!result.plan || result.plan->steps.size() > program.kernels.size()) return {};
+    const auto fastest =
+        request.assignment ? *request.assignment : assign_candidates(program, Algorithms::performance);
+    const bool still = result.plan && result.plan->steps.size() == program.kernels.size() &&
+                       result.plan->assignment == fastest;
+    if (!still) return {};
     return checked(request, std::move(result));
   }
 

@@ -1,9 +1,12 @@
 #include "train/plan_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "device/host/arena.h"
 #include "vdnn/bytes.h"
+#include "vdnn/error.h"
 
 namespace vdnn {
 namespace {
@@ -109,8 +112,14 @@ void hand_over(Executable& executable, std::unique_ptr<PlanRunner>& runner, Plan
   Carrier carrier(executable.program(), options.spill_directory);
   carrier.take(*runner);
   runner.reset();  // both arenas at a time would take more than the budget
-  runner = std::make_unique<PlanRunner>(executable, std::move(next), options);
-  carrier.give(*runner);
+  try {
+    auto other = std::make_unique<PlanRunner>(executable, std::move(next), options);
+    carrier.give(*other);
+    runner = std::move(other);
+  } catch (const std::exception& error) {
+    throw DeviceError(
+        fmt::format("what was trained is lost, the plan could not be changed: {}", error.what()));
+  }
 }
 
 }  // namespace vdnn

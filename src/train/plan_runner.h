@@ -44,8 +44,8 @@ class PlanRunner {
 };
 
 // Replaces the runner, between steps, by one of another plan, and hands over every bit of what persists, by
-// way of a disk tier and a few MiB of host memory. While nothing is lost yet, an exception leaves the runner
-// as it was; later it leaves none.
+// way of a disk tier and a few MiB of host memory. A StorageError leaves the runner as it was; a DeviceError
+// leaves none, and what persisted is lost.
 void hand_over(Executable& executable, std::unique_ptr<PlanRunner>& runner, Plan next,
                const PlanRunnerOptions& options);
 

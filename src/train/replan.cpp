@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "plan/policy.h"
+#include "run/step_times.h"
 
 namespace vdnn {
 namespace {
 
 constexpr double kWorthwhile = 0.98;
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Medians over the training steps, by step of the plan.
 std::vector<double> measured_seconds(const Plan& plan, const std::vector<StepTimes>& steps) {
@@ -40,11 +34,13 @@ bool disagrees(double ratio) {
 }  // namespace
 
 std::optional<Replanning> replan(Job& job, const Plan& plan, const std::vector<StepTimes>& steps) {
-  if (steps.empty() || plan.tier_bytes == 0) return {};
-  const auto known = registered_policies();
-  const auto policy =
-      std::find_if(known.begin(), known.end(), [&](const Policy* one) { return one->name == plan.policy; });
-  if (policy == known.end() || !(*policy)->weighs_times) return {};
+  const bool decides = plan.steps.size() > job.program().kernels.size();  // copies or recomputes
+  if (steps.empty() || !decides) return {};
+  const auto known = policies();
+  if (std::none_of(known.begin(), known.end(), [&](const PolicyInfo& policy) {
+        return policy.name == plan.policy && policy.weighs_times;
+      }))
+    return {};
 
   const std::vector<double> measured = measured_seconds(plan, steps);
   Program program = job.program();

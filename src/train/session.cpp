@@ -29,13 +29,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 // A plan may come from a file. Nobody is killed by the kernel: what is not there is refused before it is
 // taken.
-Plan accepted(const Job& job, Plan plan) {
+Plan accepted(const Job& job, Plan plan, std::int64_t given_back_bytes = 0) {
   if (const auto violations = verify_plan(job.program(), plan); !violations.empty()) {
     throw UsageError(
         fmt::format("the plan does not run this network with this batch, device, threads and optimizer: {}",
                     fmt::join(violations, "; ")));
   }
-  const std::int64_t free = job.device().free_bytes;
+  const std::int64_t free = job.device().free_bytes + given_back_bytes;
   if (plan.peak_bytes <= free) return plan;
   throw BudgetError(
       fmt::format("cannot fit: {} needs {} ({} bytes), {} are free; lower the batch or give another policy",
@@ -105,7 +105,7 @@ class Session::Impl {
     return {.step = step_++, .loss = loss, .seconds = seconds_since(begin)};
   }
 
-  [[nodiscard]] const Plan& plan() const { return runner_->plan(); }
+  [[nodiscard]] const Plan& plan() const { return runner().plan(); }
   // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
   [[nodiscard]] MeasuredStep last_step() const {
     if (last_spans_.empty()) return {};
@@ -141,7 +141,7 @@ class Session::Impl {
   void change_plan(Plan next) {
     if (next.assignment != plan().assignment)
       throw UsageError("another plan must run the same candidates of every kernel, or results would change");
-    next = accepted(job_, std::move(next));
+    next = accepted(job_, std::move(next), plan().peak_bytes);
     loader_->finish();
     RunTotals before = before_;
     add(before);
@@ -155,11 +155,11 @@ class Session::Impl {
     for (const auto& trained : graph_.parameters) {
       for_each_piece(trained.tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
         values.resize(static_cast<std::size_t>(count));
-        runner_->values().read(bound.buffer, first - bound.first, values);
+        runner().values().read(bound.buffer, first - bound.first, values);
         visit(trained.parameter, first, values);
       });
     }
-    runner_->values().finish();
+    runner().values().finish();
   }
 
  private:
@@ -174,25 +174,29 @@ class Session::Impl {
 
   // Of what is always resident between steps: the staged batch and the losses.
   [[nodiscard]] std::int64_t arena_offset(BufferId buffer) const {
-    return runner_->executor().place_between_steps(buffer).offset_bytes;
+    return runner().executor().place_between_steps(buffer).offset_bytes;
   }
 
-  DeviceContext& context() { return runner_->context(); }
-  Executor& executor() { return runner_->executor(); }
+  [[nodiscard]] PlanRunner& runner() const {
+    if (!runner_) throw DeviceError("the session ended when its plan could not be changed");
+    return *runner_;
+  }
+  DeviceContext& context() { return runner().context(); }
+  Executor& executor() { return runner().executor(); }
 
   // Adds what the present plan has done.
   void add(RunTotals& totals) const {
-    const StreamTimes times = runner_->context().times();
-    totals.peak_bytes = std::max(totals.peak_bytes, runner_->context().measured_peak_bytes());
+    const StreamTimes times = runner().context().times();
+    totals.peak_bytes = std::max(totals.peak_bytes, runner().context().measured_peak_bytes());
     totals.executed_peak_bytes =
-        std::max(totals.executed_peak_bytes, runner_->executor().executed_peak_bytes());
-    totals.offloaded_bytes += runner_->executor().offloaded_bytes();
-    totals.prefetched_bytes += runner_->executor().prefetched_bytes();
+        std::max(totals.executed_peak_bytes, runner().executor().executed_peak_bytes());
+    totals.offloaded_bytes += runner().executor().offloaded_bytes();
+    totals.prefetched_bytes += runner().executor().prefetched_bytes();
     totals.times.kernel_seconds += times.kernel_seconds;
     totals.times.stall_seconds += times.stall_seconds;
     totals.times.offload_seconds += times.offload_seconds;
     totals.times.prefetch_seconds += times.prefetch_seconds;
-    totals.tier = runner_->tier() != nullptr ? runner_->tier()->description() : "";
+    totals.tier = runner().tier() != nullptr ? runner().tier()->description() : "";
   }
 
   void write(TensorId tensor, const std::function<void(std::int64_t first, std::span<float> values)>& make) {
@@ -200,7 +204,7 @@ class Session::Impl {
     for_each_piece(tensor, [&](const BoundTensor& bound, std::int64_t first, std::int64_t count) {
       values.resize(static_cast<std::size_t>(count));
       make(first, values);
-      runner_->values().write(bound.buffer, first - bound.first, values);
+      runner().values().write(bound.buffer, first - bound.first, values);
     });
   }
 
@@ -214,7 +218,7 @@ class Session::Impl {
       });
       for (const auto state : trained.optimizer_state) write(state, zero);
     }
-    runner_->values().finish();
+    runner().values().finish();
   }
 
   const TrainingGraph& graph_;

@@ -258,9 +258,11 @@ TEST_F(CliPlan, FindsNoBatchWhereNotEvenOneImageFits) {
 TEST_F(Cli, VdnnDynChoosesItsAlgorithmsItself) {
   expect_usage(run("train", {"--policy", "vdnn-dyn", "--algorithms", "memory"}), "leave out");
   expect_usage(run("bench", {"--policies", "vdnn-dyn:m"}), "leave out");
+  ASSERT_EQ(run("train", {"--policy", "vdnn-dyn", "--json", path("o")}).status, 0);
+  EXPECT_EQ(json("o").at("policy"), "vdnn-dyn");
+  EXPECT_EQ(json("o").at("algorithms"), "mixed");
   ASSERT_EQ(run("train", {"--json", path("o")}).status, 0);
   EXPECT_EQ(json("o").at("policy"), "auto");
-  EXPECT_EQ(json("o").at("algorithms"), "mixed");
 }
 
 TEST_F(Cli, ANetworkFileStandsForAName) {

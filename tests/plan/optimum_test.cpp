@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/parallel_for.h"
 #include "plan/lowered.h"
@@ -87,10 +88,17 @@ class Exhaustive {
   [[nodiscard]] std::size_t gaps() const { return gaps_.all.size(); }
 
  private:
+  // Gaps that end with kernels launched again: from this one to the one that made the buffer.
+  struct Chain {
+    std::size_t gap = 0;
+    std::int32_t first = 0;
+  };
+  using Chains = std::vector<Chain>;
+
   void choose_candidates(std::size_t kernel, std::vector<int>& assignment) {
     if (kernel == program_.kernels.size()) {
       Decisions decisions;
-      std::vector<std::size_t> recomputed;
+      Chains recomputed;
       return choose_gap(0, decisions, recomputed, assignment);
     }
     for (std::size_t c = 0; c < program_.kernels[kernel].candidates.size(); ++c) {
@@ -99,7 +107,7 @@ class Exhaustive {
     }
   }
 
-  void choose_gap(std::size_t g, Decisions& decisions, std::vector<std::size_t>& recomputed,
+  void choose_gap(std::size_t g, Decisions& decisions, Chains& recomputed,
                   const std::vector<int>& assignment) {
     if (g == gaps_.all.size()) return consider(decisions, recomputed, assignment);
     choose_gap(g + 1, decisions, recomputed, assignment);
@@ -114,15 +122,17 @@ class Exhaustive {
         decisions.movements.pop_back();
       }
     }
-    recomputed.push_back(g);
-    choose_gap(g + 1, decisions, recomputed, assignment);
-    recomputed.pop_back();
+    // By its own kernel, and by those before it, too.
+    for (std::int32_t first = gap.final_at; first >= 0; --first) {
+      recomputed.push_back({g, first});
+      choose_gap(g + 1, decisions, recomputed, assignment);
+      recomputed.pop_back();
+    }
   }
 
   // Recomputed buffers are made in the order of the program in front of whoever needs them; a chain that
   // would read what is not there is none.
-  void consider(Decisions decisions, const std::vector<std::size_t>& recomputed,
-                const std::vector<int>& assignment) {
+  void consider(Decisions decisions, const Chains& recomputed, const std::vector<int>& assignment) {
     if (!recomputed.empty() && !add_chains(decisions, recomputed)) return;
     std::stable_sort(decisions.movements.begin(), decisions.movements.end(),
                      [](const auto& a, const auto& b) { return a.prefetch_with < b.prefetch_with; });
@@ -138,16 +148,16 @@ class Exhaustive {
     if (verify_plan(program_, plan).empty()) best_ = seconds;
   }
 
-  bool add_chains(Decisions& decisions, const std::vector<std::size_t>& recomputed) const {
+  bool add_chains(Decisions& decisions, const Chains& recomputed) const {
     Launches launches;
     std::vector<std::int32_t> moved_to;  // where a launch is now
     for (std::size_t l = 0; l < once_.size(); ++l) {
-      std::vector<KernelId> again;
-      for (const auto g : recomputed) {
-        if (gaps_.all[g].to != static_cast<std::int32_t>(l)) continue;
-        again.emplace_back(gaps_.all[g].final_at);
+      std::set<KernelId> again;
+      for (const auto& chain : recomputed) {
+        if (gaps_.all[chain.gap].to != static_cast<std::int32_t>(l)) continue;
+        for (auto k = chain.first; k <= gaps_.all[chain.gap].final_at; ++k)
+          again.insert(KernelId(static_cast<std::size_t>(k)));
       }
-      std::sort(again.begin(), again.end());
       launches.insert(launches.end(), again.begin(), again.end());
       moved_to.push_back(static_cast<std::int32_t>(launches.size()));
       launches.push_back(once_[l]);
@@ -195,6 +205,7 @@ TEST(Optimum, AutoIsNearTheBestOfAllPlansOfSmallPrograms) {
     Exhaustive all(program, links, budget);
     ASSERT_GE(all.gaps(), 2U);
     const double best = all.run();
+    EXPECT_TRUE(std::isfinite(best)) << "seed " << i;
     cases[i] = {i, ours / best, best / time_bound(program, budget, links).seconds()};
   });
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.ratio < b.ratio; });
@@ -202,10 +213,13 @@ TEST(Optimum, AutoIsNearTheBestOfAllPlansOfSmallPrograms) {
   for (const auto& one : cases) least_over_bound = std::min(least_over_bound, one.over_bound);
   const Case& median = cases[kPrograms / 2];
   const Case& high = cases[kPrograms * 99 / 100];
+  // A little below one where a plan is not among those tried: a buffer that leaves twice, say.
+  EXPECT_GT(cases.front().ratio, 0.9);
   fmt::print(
-      "auto over the best of all plans: median {:.4f}, 99th percentile {:.4f}, worst {:.4f} (seed {}); "
+      "auto over the best of all plans: least {:.4f}, median {:.4f}, 99th percentile {:.4f}, worst {:.4f} "
+      "(seed {}); "
       "the best over the lower bound: at least {:.4f}\n",
-      median.ratio, high.ratio, cases.back().ratio, cases.back().seed, least_over_bound);
+      cases.front().ratio, median.ratio, high.ratio, cases.back().ratio, cases.back().seed, least_over_bound);
   EXPECT_GE(least_over_bound, 1 - 1e-6);  // the bound is one
   EXPECT_LE(median.ratio, 1.02);
   EXPECT_LE(high.ratio, 1.15);

@@ -366,6 +366,31 @@ TEST_F(VerifyPlan, AKernelLaunchedBeforeItsTurn) {
   EXPECT_THAT(verified(), Contains(HasSubstr("out of order")));
 }
 
+// The loader writes it while the step runs.
+TEST_F(VerifyPlan, AStagedBatchThatMoves) {
+  for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+    if (!program.buffers[b].persistent || program.buffers[b].role != Role::input) continue;
+    Plan moved = plan;
+    moved.steps.push_back({.kind = StepKind::offload, .buffer = BufferId(b)});
+    for (auto& placement : moved.placements) {
+      if (placement.steps.end == std::ssize(plan.steps)) ++placement.steps.end;
+    }
+    moved.tier_bytes += program.buffers[b].placed_bytes();
+    EXPECT_THAT(verify_plan(program, moved), Contains(HasSubstr("written from outside")));
+  }
+}
+
+TEST_F(VerifyPlan, AWorkspaceOfNoLaunch) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].kind == StepKind::launch) continue;
+    const auto step = static_cast<std::int64_t>(s);
+    plan.placements.push_back({.steps = {step, step + 1}});
+    EXPECT_THAT(verified(), Contains(HasSubstr("launches nothing")));
+    return;
+  }
+  FAIL() << "nothing moves in this plan";
+}
+
 TEST_F(VerifyPlan, AKernelNeverLaunched) {
   plan.steps.pop_back();
   EXPECT_THAT(verified(), Contains(HasSubstr("kernels are launched")));

@@ -94,6 +94,17 @@ TEST_F(ChangingPlans, OtherCandidatesAreRefusedAndTheSessionGoesOn) {
   EXPECT_EQ(session.weights_digest(), whole.digest);
 }
 
+TEST_F(ChangingPlans, WhereTheDiskFailsTheSessionGoesOn) {
+  const Plan plan = planned(8);  // moves nothing
+  const auto whole = train(job_, plan, {}, 2);
+  Session session(job_, plan, synthetic_data(job_.graph()), {.spill_directory = "/nowhere"});
+  std::vector<double> losses = {session.step().loss};
+  EXPECT_THROW(session.change_plan(planned(2)), StorageError);
+  losses.push_back(session.step().loss);
+  EXPECT_EQ(losses, whole.losses);
+  EXPECT_EQ(session.weights_digest(), whole.digest);
+}
+
 TEST_F(ChangingPlans, NothingChangesWhereTimesAreAsAssumed) {
   const Plan plan = planned(2);
   EXPECT_FALSE(replan(job_, plan, {times(plan, 1, 1), times(plan, 1.1, 0.9)}));

@@ -4,6 +4,7 @@
 
 #include "plan/packers/large_blocks.h"
 #include "plan/packers/packers.h"
+#include "vdnn/bytes.h"
 
 namespace vdnn {
 namespace {
@@ -46,12 +47,8 @@ class BottomUp {
  private:
   [[nodiscard]] const Block& block(std::size_t i) const { return blocks_[ids_[i]]; }
   [[nodiscard]] std::int64_t height(std::size_t i) const {
-    return round_up_to(block(i).bytes, block(i).alignment_bytes);
+    return round_up(block(i).bytes, block(i).alignment_bytes);
   }
-  static std::int64_t round_up_to(std::int64_t bytes, std::int64_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
-
   // Time from one begin or end to the next, in which the same blocks are alive.
   void find_sections() {
     std::vector<std::int64_t> times;
@@ -131,7 +128,7 @@ class BottomUp {
     for (const auto j : meets_[i]) {
       if (placed_[j] || offset_[j] >= top) continue;
       raised_.emplace_back(j, offset_[j]);
-      offset_[j] = round_up_to(top, block(j).alignment_bytes);
+      offset_[j] = round_up(top, block(j).alignment_bytes);
     }
   }
 
