@@ -14,9 +14,9 @@ namespace {
 using ::testing::IsEmpty;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t kSeeds = 20;  // ten times as slow
+constexpr std::uint64_t kSeeds = 4;  // twenty times as slow
 #else
-constexpr std::uint64_t kSeeds = 120;
+constexpr std::uint64_t kSeeds = 40;
 #endif
 
 struct Case {

@@ -21,7 +21,7 @@ constexpr std::size_t kTinyProgram = 40;
 
 // Larger programs get fewer, for the same reason.
 std::size_t rungs_for(std::size_t kernels) {
-  if (kernels <= kTinyProgram) return 64;
+  if (kernels <= kTinyProgram) return 32;
   return kernels <= kSmallProgram ? 24 : 16;
 }
 
