@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct StreamWait {
   std::size_t on = 0;    // the step that ends last of those it waits for
 };
 std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times);
+
+// What kernels waited for the copies of each buffer; only buffers that they waited for.
+std::map<BufferId, double> seconds_waited_for_copies(const Plan& plan, const StepTimes& times);
 
 // Of the stream that runs such steps: "compute", "offload", "prefetch".
 std::string_view stream_name(StepKind kind);

@@ -125,24 +125,15 @@ TimeBound time_bound(const Program& program, std::int64_t budget_bytes, const Li
     bound.compute_seconds += fastest < 1e300 ? fastest : 0;
   }
   // The kernel at which most bytes have a value to be used later, beside what it needs itself.
-  const auto kernels = static_cast<std::int32_t>(program.kernels.size());
   const Uses uses = find_uses(program, each_once(program));
-  std::vector<std::int64_t> live(program.kernels.size() + 1, 0);
-  for (std::size_t b = 0; b < program.buffers.size(); ++b) {
-    for (const auto& span : live_spans(program.buffers[b], uses[b], kernels)) {
-      live[static_cast<std::size_t>(span.begin)] += program.buffers[b].placed_bytes();
-      live[static_cast<std::size_t>(span.end)] -= program.buffers[b].placed_bytes();
-    }
-  }
-  std::int64_t now = 0;
+  const auto live = live_bytes_by_launch(program, uses, std::ssize(program.kernels));
   std::int64_t most = budget_bytes;
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-    now += live[k];
     std::int64_t workspace = INT64_MAX;
     for (const auto& candidate : program.kernels[k].candidates)
       workspace = std::min(workspace, round_up(candidate.workspace_bytes, 64));
-    if (now + workspace <= most) continue;
-    most = now + workspace;
+    if (live[k] + workspace <= most) continue;
+    most = live[k] + workspace;
     bound.kernel = KernelId(k);
   }
   if (!bound.kernel.valid()) return bound;

@@ -20,16 +20,12 @@ class ChoiceExplainer {
         request_{.budget_bytes = plan.budget_bytes, .assignment = plan.assignment, .links = links},
         uses_(find_uses(program, each_once(program))),
         problem_({program, request_, uses_}, each_once(program)),
-        live_(live_bytes_by_step(plan.placements, plan.steps.size())) {
+        live_(live_bytes_by_step(plan.placements, plan.steps.size())),
+        waited_seconds_(seconds_waited_for_copies(plan, simulation.step_nanoseconds)) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const PlanStep& step = plan.steps[s];
       if (step.kind != StepKind::launch) continue;
       if (first_launch_.size() == step.kernel.index()) first_launch_.push_back(s);
-    }
-    for (const auto& wait : stream_waits(plan, simulation.step_nanoseconds)) {
-      const PlanStep& on = plan.steps[wait.on];
-      if (plan.steps[wait.step].kind != StepKind::launch || on.kind == StepKind::launch) continue;
-      waited_seconds_[on.buffer] += 1e-9 * static_cast<double>(wait.nanoseconds.length());
     }
   }
 
@@ -185,8 +181,8 @@ class ChoiceExplainer {
   Uses uses_;
   ResidencyProblem problem_;
   std::vector<std::int64_t> live_;             // by step
-  std::vector<std::size_t> first_launch_;      // step, by kernel
   std::map<BufferId, double> waited_seconds_;  // by kernels, for the buffer's copies
+  std::vector<std::size_t> first_launch_;      // step, by kernel
 };
 
 }  // namespace

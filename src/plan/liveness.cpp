@@ -1,5 +1,7 @@
 #include "plan/liveness.h"
 
+#include <numeric>
+
 namespace vdnn {
 
 Launches each_once(const Program& program) {
@@ -55,6 +57,21 @@ std::vector<Interval> live_spans(const Buffer& buffer, const std::vector<Use>& u
   }
   if (buffer.result && !spans.empty()) spans.back().end = launches;
   return spans;
+}
+
+std::vector<std::int64_t> live_bytes_by_launch(const Program& program, const Uses& uses,
+                                               std::int64_t launches) {
+  std::vector<std::int64_t> live(static_cast<std::size_t>(launches) + 1, 0);
+  for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+    const Buffer& buffer = program.buffers[b];
+    for (const auto& span : live_spans(buffer, uses[b], launches)) {
+      live[static_cast<std::size_t>(span.begin)] += buffer.placed_bytes();
+      live[static_cast<std::size_t>(span.end)] -= buffer.placed_bytes();
+    }
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
 }
 
 std::vector<Pass> find_passes(const Program& program) {

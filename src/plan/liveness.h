@@ -28,6 +28,10 @@ Uses find_uses(const Program& program, const Launches& launches);
 // of its uses where its value is recomputed.
 std::vector<Interval> live_spans(const Buffer& buffer, const std::vector<Use>& uses, std::int64_t launches);
 
+// Bytes at each launch of what holds something that will be used, workspace left out.
+std::vector<std::int64_t> live_bytes_by_launch(const Program& program, const Uses& uses,
+                                               std::int64_t launches);
+
 // A maximal run of kernels of one layer in one direction: where the paper speaks of "layer n forward" or
 // "layer m backward".
 struct Pass {

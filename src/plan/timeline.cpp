@@ -69,6 +69,16 @@ std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times) {
   return waits;
 }
 
+std::map<BufferId, double> seconds_waited_for_copies(const Plan& plan, const StepTimes& times) {
+  std::map<BufferId, double> seconds;
+  for (const auto& wait : stream_waits(plan, times)) {
+    const PlanStep& on = plan.steps[wait.on];
+    if (plan.steps[wait.step].kind != StepKind::launch || on.kind == StepKind::launch) continue;
+    seconds[on.buffer] += 1e-9 * static_cast<double>(wait.nanoseconds.length());
+  }
+  return seconds;
+}
+
 std::string_view stream_name(StepKind kind) {
   switch (kind) {
     case StepKind::offload:

@@ -209,7 +209,7 @@ class Verifier {
   }
 
   void check_end(const std::vector<State>& states) {
-    const std::vector<std::int64_t> last = last_versions(program_);
+    const std::vector<std::int64_t>& last = versions_.last;
     for (std::size_t b = 0; b < states.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
       if (!buffer.persistent && !buffer.result) continue;
@@ -278,7 +278,7 @@ class Verifier {
     const auto candidate = static_cast<std::size_t>(plan_.assignment[plan_.steps[s].kernel.index()]);
     if (kernel.candidates[candidate].workspace_bytes > workspace_at(s))
       report("P2: {} lacks its workspace at step {}", kernel.name, s);
-    const KernelVersions& versions = versions_[plan_.steps[s].kernel.index()];
+    const KernelVersions& versions = versions_.of_kernel[plan_.steps[s].kernel.index()];
     for (const auto& read : versions.reads) {
       State& state = states[read.buffer.index()];
       if (!enter(read.buffer, s, state)) continue;
@@ -372,7 +372,7 @@ class Verifier {
 
   const Program& program_;
   const Plan& plan_;
-  std::vector<KernelVersions> versions_;  // by kernel
+  ProgramVersions versions_;
   std::vector<std::string> violations_;
   std::vector<Before> before_;
   std::map<BufferId, std::vector<std::size_t>> stays_;

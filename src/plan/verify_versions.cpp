@@ -3,36 +3,26 @@
 namespace vdnn {
 namespace {
 
-// Appends what each kernel does with its buffers, every buffer once per list.
-std::vector<KernelVersions> walk(const Program& program, std::vector<std::int64_t>& versions) {
-  versions.assign(program.buffers.size(), 0);
-  const auto add = [&](std::vector<VersionedAccess>& list, BufferId buffer) {
-    for (const auto& access : list) {
-      if (access.buffer == buffer) return;
-    }
-    list.push_back({.buffer = buffer});
-  };
-  std::vector<KernelVersions> all;
-  for (const auto& kernel : program.kernels) {
-    KernelVersions& one = all.emplace_back();
-    for (const auto& view : kernel.reads) add(one.reads, view.buffer);
-    for (const auto& view : kernel.writes) add(one.writes, view.buffer);
-    for (auto& read : one.reads) read.version = versions[read.buffer.index()];
-    for (auto& write : one.writes) write.version = ++versions[write.buffer.index()];
+// Every buffer once.
+void add(std::vector<VersionedAccess>& list, BufferId buffer) {
+  for (const auto& access : list) {
+    if (access.buffer == buffer) return;
   }
-  return all;
+  list.push_back({.buffer = buffer});
 }
 
 }  // namespace
 
-std::vector<KernelVersions> find_versions(const Program& program) {
-  std::vector<std::int64_t> versions;
-  return walk(program, versions);
-}
-
-std::vector<std::int64_t> last_versions(const Program& program) {
-  std::vector<std::int64_t> versions;
-  walk(program, versions);
+ProgramVersions find_versions(const Program& program) {
+  ProgramVersions versions;
+  versions.last.assign(program.buffers.size(), 0);
+  for (const auto& kernel : program.kernels) {
+    KernelVersions& one = versions.of_kernel.emplace_back();
+    for (const auto& view : kernel.reads) add(one.reads, view.buffer);
+    for (const auto& view : kernel.writes) add(one.writes, view.buffer);
+    for (auto& read : one.reads) read.version = versions.last[read.buffer.index()];
+    for (auto& write : one.writes) write.version = ++versions.last[write.buffer.index()];
+  }
   return versions;
 }
 

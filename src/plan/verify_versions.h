@@ -19,9 +19,10 @@ struct KernelVersions {
   std::vector<VersionedAccess> writes;  // the version left behind
 };
 
-std::vector<KernelVersions> find_versions(const Program& program);
-
-// Of each buffer, when the step is over.
-std::vector<std::int64_t> last_versions(const Program& program);
+struct ProgramVersions {
+  std::vector<KernelVersions> of_kernel;
+  std::vector<std::int64_t> last;  // of each buffer, when the step is over
+};
+ProgramVersions find_versions(const Program& program);
 
 }  // namespace vdnn

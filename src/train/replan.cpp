@@ -51,11 +51,9 @@ std::optional<Replanning> replan(Job& job, const Plan& plan, const std::vector<S
     Sum& sum = sums[static_cast<std::size_t>(step.kind)];
     sum.measured_seconds += measured[s];
     if (step.kind == StepKind::launch) {
-      const auto k = step.kernel.index();
-      double& seconds = program.kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
-      sum.assumed_seconds +=
-          job.program().kernels[k].candidates[static_cast<std::size_t>(plan.assignment[k])].seconds;
-      seconds = measured[s];
+      const auto candidate = static_cast<std::size_t>(plan.assignment[step.kernel.index()]);
+      sum.assumed_seconds += job.program().kernel(step.kernel).candidates[candidate].seconds;
+      program.kernels[step.kernel.index()].candidates[candidate].seconds = measured[s];
       continue;
     }
     sum.assumed_seconds +=

@@ -66,11 +66,11 @@ std::string replay(const Program& program, const Launches& launches) {
   std::vector<std::int64_t> held(program.buffers.size(), 0);
   for (const auto launch : launches) {
     const Kernel& kernel = program.kernel(launch);
-    for (const auto& read : versions[launch.index()].reads) {
+    for (const auto& read : versions.of_kernel[launch.index()].reads) {
       if (held[read.buffer.index()] != read.version)
         return kernel.name + " reads " + program.buffer(read.buffer).name;
     }
-    for (const auto& write : versions[launch.index()].writes) {
+    for (const auto& write : versions.of_kernel[launch.index()].writes) {
       auto& now = held[write.buffer.index()];
       const bool begins = write.version == 1 && !program.buffer(write.buffer).persistent;
       if (!begins && now != write.version - 1)
@@ -78,10 +78,9 @@ std::string replay(const Program& program, const Launches& launches) {
       now = write.version;
     }
   }
-  const auto last = last_versions(program);
   for (std::size_t b = 0; b < held.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    if ((buffer.persistent || buffer.result) && held[b] != last[b])
+    if ((buffer.persistent || buffer.result) && held[b] != versions.last[b])
       return buffer.name + " ends with another value";
   }
   return "";

@@ -153,10 +153,8 @@ class Rung {
     place_in(plan, pack_quickly);
     const Simulation simulation = simulated(plan);
     bool any = false;
-    for (const auto& wait : stream_waits(plan, simulation.step_nanoseconds)) {
-      const PlanStep& on = plan.steps[wait.on];
-      if (plan.steps[wait.step].kind != StepKind::launch || on.kind == StepKind::launch) continue;
-      stall_seconds[on.buffer.index()] += 1e-9 * static_cast<double>(wait.nanoseconds.length());
+    for (const auto& [buffer, seconds] : seconds_waited_for_copies(plan, simulation.step_nanoseconds)) {
+      stall_seconds[buffer.index()] += seconds;
       any = true;
     }
     return any;
@@ -183,18 +181,16 @@ class LadderSearch {
     if (all_resident.best()) return finished(*all_resident.best());
 
     const ResidencyPlanner planner(problem_, each_once(problem_.program));
-    const std::size_t limits = rungs_for(problem_.program.kernels.size());
-    std::vector<Rung> rungs(limits + 2, Rung(problem_));
+    const std::vector<std::int64_t> limits = limits_of_rungs(planner);
+    std::vector<Rung> rungs(limits.size() + 2, Rung(problem_));
     // The rungs know nothing of each other, so that they may be climbed side by side.
     parallel_for(rungs.size(), [&](std::size_t i) {
-      const double share = static_cast<double>(i) / static_cast<double>(limits - 1);
-      if (i < limits) {
-        const std::int64_t limit = limit_of(planner, share);
-        rungs[i].climb(planner, limit);
-        if (problem_.program.kernels.size() <= kTinyProgram) rungs[i].vary(planner, limit);
+      if (i < limits.size()) {
+        rungs[i].climb(planner, limits[i]);
+        if (problem_.program.kernels.size() <= kTinyProgram) rungs[i].vary(planner, limits[i]);
         return;
       }
-      return i == limits ? rungs[i].climb_down(planner) : rungs[i].take_paper_policies();
+      return i == limits.size() ? rungs[i].climb_down(planner) : rungs[i].take_paper_policies();
     });
     const Candidate* best = nullptr;
     std::vector<Candidate> too_large;
@@ -208,10 +204,16 @@ class LadderSearch {
 
  private:
   // Evenly spread by ratio.
-  static std::int64_t limit_of(const ResidencyPlanner& planner, double share) {
+  [[nodiscard]] std::vector<std::int64_t> limits_of_rungs(const ResidencyPlanner& planner) const {
     const auto least = static_cast<double>(std::max<std::int64_t>(1, planner.least_bytes()));
     const auto most = static_cast<double>(planner.most_bytes());
-    return static_cast<std::int64_t>(least * std::pow(most / least, share));
+    const std::size_t rungs = rungs_for(problem_.program.kernels.size());
+    std::vector<std::int64_t> all;
+    for (std::size_t i = 0; i < rungs; ++i) {
+      const double share = static_cast<double>(i) / static_cast<double>(rungs - 1);
+      all.push_back(static_cast<std::int64_t>(least * std::pow(most / least, share)));
+    }
+    return all;
   }
 
   PlanResult finished(const Candidate& best) {

@@ -1,7 +1,5 @@
 #include "plan/policies/residency_problem.h"
 
-#include <numeric>
-
 #include "vdnn/bytes.h"
 
 namespace vdnn {
@@ -17,7 +15,7 @@ ResidencyProblem::ResidencyProblem(const PlanProblem& problem, Launches launch_o
   for (std::int32_t l = 0; l < count; ++l) launches_of[kernel_of(l).index()].push_back(l);
   const Uses uses = find_uses(program, launches);
   gaps = find_gaps(program, uses, count);
-  find_resident(uses);
+  resident = live_bytes_by_launch(program, uses, count);
   find_recomputations(uses);
   find_starts();
 }
@@ -36,19 +34,6 @@ ResidencyProblem::CopyCost ResidencyProblem::copy_cost(const Gap& gap, bool copi
     cost.unhidden_seconds = std::max(0.0, cost.out_seconds + cost.in_seconds - meanwhile);
   }
   return cost;
-}
-
-void ResidencyProblem::find_resident(const Uses& uses) {
-  resident.assign(static_cast<std::size_t>(count) + 1, 0);
-  for (std::size_t b = 0; b < program.buffers.size(); ++b) {
-    const Buffer& buffer = program.buffers[b];
-    for (const auto& span : live_spans(buffer, uses[b], count)) {
-      resident[static_cast<std::size_t>(span.begin)] += buffer.placed_bytes();
-      resident[static_cast<std::size_t>(span.end)] -= buffer.placed_bytes();
-    }
-  }
-  std::partial_sum(resident.begin(), resident.end(), resident.begin());
-  resident.pop_back();
 }
 
 void ResidencyProblem::find_recomputations(const Uses& uses) {

@@ -70,7 +70,6 @@ struct ResidencyProblem {
   std::vector<double> starts;          // by launch, and the end: seconds with no stalls
 
  private:
-  void find_resident(const Uses& uses);
   void find_recomputations(const Uses& uses);
   void find_starts();
 };
