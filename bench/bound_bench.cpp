@@ -18,7 +18,7 @@ namespace {
 // Seconds of each kernel in one step, in program order.
 std::vector<double> kernel_seconds(vdnn::DeviceContext& context, vdnn::Executor& executor,
                                    std::int64_t step) {
-  context.enable_spans();
+  context.measure(true);
   context.take_spans();
   executor.begin_step({.seed = 1, .step = step});
   executor.end_step();
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   const auto timer = job.executable().open_timer(job.threads());
   const auto context = job.executable().open(
       {.budget_bytes = plan.budget_bytes, .planned_bytes = plan.peak_bytes, .threads = job.threads()});
-  vdnn::Executor executor(*context, program, plan, nullptr, {});
+  vdnn::Executor executor(*context, program, plan, {}, {});
   kernel_seconds(*context, executor, 0);
   std::vector<double> least_alone;
   std::vector<double> least_in_step;

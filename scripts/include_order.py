@@ -30,7 +30,7 @@ PUBLIC_HEADERS = {
     "base": ["error", "bytes", "id", "interval", "version", "whole_file"],
     "graph": ["shape", "role", "attributes", "graph", "training_graph", "builder"],
     "model": ["zoo"],
-    "program": ["program", "links"],
+    "program": ["program", "links", "stream"],
     "plan": ["plan", "explain", "timeline", "bounds"],
     "device": ["device"],
     "tier": ["tier"],

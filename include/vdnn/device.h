@@ -9,6 +9,7 @@
 
 #include "vdnn/links.h"
 #include "vdnn/program.h"
+#include "vdnn/stream.h"
 #include "vdnn/tier.h"
 
 namespace vdnn {
@@ -20,16 +21,13 @@ struct StepScalars {
   double learning_rate = 0;
 };
 
-enum class StreamKind { compute, offload, prefetch };
-inline constexpr std::size_t kStreamCount = 3;
-
 using EventId = Id<struct EventTag>;
 
-// Time the streams of a context spent since it was opened.
+// Time the streams of a context spent since it was opened, while they were measured.
 struct StreamTimes {
   double kernel_seconds = 0;   // compute stream, running kernels
   double stall_seconds = 0;    // compute stream, waiting for copies
-  double offload_seconds = 0;  // copying
+  double offload_seconds = 0;  // copying, to whatever tier
   double prefetch_seconds = 0;
 };
 
@@ -45,11 +43,11 @@ struct StreamSpan {
 
 // A lowered program on a device with an arena: launches, copies and events, as on a GPU.
 //
-// Work is enqueued on three streams and runs asynchronously; each stream runs its work in order.
+// Work is enqueued on streams and runs asynchronously; each stream runs its work in order.
 // Arena memory is named by offsets; only the device touches it. One thread enqueues; write_values and
 // read_values may be called from others as long as nothing enqueued uses the same bytes.
-// Errors: work that fails is remembered and later work is skipped; synchronize() drains every stream
-// and throws the first error as DeviceError or StorageError.
+// Errors: work that fails is remembered and later work that has not been handed to the hardware is skipped;
+// synchronize() drains every stream and throws the first error as DeviceError or StorageError.
 class DeviceContext {
  public:
   virtual ~DeviceContext() = default;
@@ -58,12 +56,10 @@ class DeviceContext {
   // last where the candidate has one.
   virtual void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
                       const StepScalars& scalars) = 0;
-  // Copies arena bytes to the tier on the offload stream. The tier must outlive the copy.
-  virtual void copy_out(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-                        std::int64_t tier_offset_bytes) = 0;
-  // Copies tier bytes to the arena on the prefetch stream.
-  virtual void copy_in(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-                       std::int64_t tier_offset_bytes) = 0;
+  // Copies bytes between arena and tier, out on one of the streams for offloads, in on one of those for
+  // prefetches; all copies of a stream are to and from one tier, which must outlive them.
+  virtual void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+                    std::int64_t tier_offset_bytes) = 0;
   // Fills arena bytes with a pattern that reads as NaN, on the compute stream.
   virtual void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) = 0;
 
@@ -96,8 +92,9 @@ class DeviceContext {
   // The highest address of the arena that was ever touched plus one, from the mapping itself.
   [[nodiscard]] virtual std::int64_t measured_peak_bytes() const = 0;
   [[nodiscard]] virtual StreamTimes times() const = 0;
-  // From now on, remembers what the streams do; take_spans() returns and forgets it.
-  virtual void enable_spans() = 0;
+  // From now on, keeps when the streams do what, or no longer: timing costs a GPU some microseconds a kernel.
+  // take_spans() returns what is kept and forgets it.
+  virtual void measure(bool on) = 0;
   virtual std::vector<StreamSpan> take_spans() = 0;
 };
 
@@ -149,6 +146,10 @@ class Executable {
   // Stores a measured time in the program.
   virtual void set_seconds(KernelId kernel, int candidate, double seconds) = 0;
 
+  // The tier of host memory below a device that has memory of its own; null where its memory is the host's.
+  [[nodiscard]] virtual bool has_host_memory() const { return false; }
+  virtual std::unique_ptr<Tier> open_host_memory() { return nullptr; }
+
   // Takes the arena. Throws DeviceError when it cannot be had.
   virtual std::unique_ptr<DeviceContext> open(const ArenaOptions& options) = 0;
 };
@@ -172,8 +173,19 @@ class Device {
 
 std::vector<std::string> device_names();
 
-// "cpu", "reference", "profile:NAME" or "profile:FILE". Throws UsageError with the nearest names when there
-// is none of this name.
-std::unique_ptr<Device> open_device(const std::string& name);
+// Of GPUs; the others have one precision and are always deterministic.
+struct DeviceOptions {
+  bool tf32 = false;          // products of float32 with 10 bits of mantissa
+  bool deterministic = true;  // the same bits in every run
+};
+
+// "cpu", "cuda", "cuda:N", "reference", "profile:NAME" or "profile:FILE". Throws UsageError with the nearest
+// names when there is none of this name and for options that the device does not have, UnsupportedError for
+// one that this vdnn was built without, DeviceError where the hardware is not there.
+std::unique_ptr<Device> open_device(const std::string& name, const DeviceOptions& options = {});
+
+// Whether a device has kernels for a kind of op; of attributes of theirs that it refuses when they are
+// lowered this says nothing. Needs no hardware. Throws UsageError for unknown devices.
+bool supports(const std::string& device, OpKind kind);
 
 }  // namespace vdnn

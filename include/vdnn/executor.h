@@ -2,12 +2,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "vdnn/device.h"
 #include "vdnn/plan.h"
 
 namespace vdnn {
+
+// What lies below the device; null where a plan moves nothing there.
+struct Tiers {
+  Tier* near = nullptr;
+  Tier* far = nullptr;
+
+  [[nodiscard]] Tier* at(TierLevel level) const { return level == TierLevel::near ? near : far; }
+};
 
 struct ExecutorOptions {
   // For tests: released addresses are filled with NaN before their next owner gets them.
@@ -18,9 +27,8 @@ struct ExecutorOptions {
 // places into offsets, and decides nothing. One thread uses it.
 class Executor {
  public:
-  // All must outlive the executor. `tier` may be null for a plan that moves nothing. The plan must
-  // have passed verify_plan.
-  Executor(DeviceContext& context, const Program& program, const Plan& plan, Tier* tier,
+  // All must outlive the executor. The plan must have passed verify_plan.
+  Executor(DeviceContext& context, const Program& program, const Plan& plan, const Tiers& tiers,
            const ExecutorOptions& options);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -39,7 +47,7 @@ class Executor {
   // or, where the plan has it away, in the tier. Throws UsageError for a buffer that the plan has released by
   // then.
   struct Place {
-    bool in_tier = false;
+    std::optional<TierLevel> tier;  // none: in the arena
     std::int64_t offset_bytes = 0;
   };
   [[nodiscard]] Place place_between_steps(BufferId buffer) const;

@@ -10,21 +10,33 @@
 #include "vdnn/interval.h"
 #include "vdnn/links.h"
 #include "vdnn/program.h"
+#include "vdnn/stream.h"
 
 namespace vdnn {
 
 // One entry of a step's schedule. Steps are issued in order; launches run on the compute stream,
-// offloads and prefetches on the copy stream of their direction, each stream in order.
+// offloads and prefetches on the copy stream of their direction and tier, each stream in order.
 enum class StepKind { launch, offload, prefetch };
+
+// Below the device: where there are two, the nearest is the faster, and the far one takes what does not fit.
+enum class TierLevel { near, far };
 
 struct PlanStep {
   StepKind kind = StepKind::launch;
-  KernelId kernel;                     // launch
-  BufferId buffer;                     // offload and prefetch
-  std::int64_t tier_offset_bytes = 0;  // offload and prefetch
+  KernelId kernel;  // launch
+  BufferId buffer;  // offload and prefetch, and so the two below
+  TierLevel tier = TierLevel::near;
+  std::int64_t tier_offset_bytes = 0;
   // P10: earlier steps on other streams that must have completed before this one starts.
   std::vector<std::int32_t> waits;
   friend bool operator==(const PlanStep&, const PlanStep&) = default;
+
+  [[nodiscard]] StreamKind stream() const {
+    if (kind == StepKind::launch) return StreamKind::compute;
+    if (kind == StepKind::offload)
+      return tier == TierLevel::near ? StreamKind::offload : StreamKind::far_offload;
+    return tier == TierLevel::near ? StreamKind::prefetch : StreamKind::far_prefetch;
+  }
 };
 
 // A buffer's stay at one address, or a launch's workspace (no buffer), in a half-open interval of steps.
@@ -66,7 +78,8 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<Placement> placements;
   std::int64_t peak_bytes = 0;           // highest address plus one
-  std::int64_t tier_bytes = 0;           // what the tier below must hold
+  std::int64_t tier_bytes = 0;           // what the nearest tier must hold
+  std::int64_t far_tier_bytes = 0;       // and the one behind it
   std::vector<PassTried> passes;         // of a policy that searches, in order; the last one is this plan
   std::vector<AlgorithmChoice> choices;  // of a policy that searches, for kernels with several candidates
   friend bool operator==(const Plan&, const Plan&) = default;

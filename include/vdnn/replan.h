@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -11,9 +12,9 @@ namespace vdnn {
 // kernels, so that every bit of the training stays the same.
 struct Replanning {
   Plan plan;
-  double kernel_ratio = 1;   // time measured over time assumed, of all kernels
-  double offload_ratio = 1;  // of all copies out
-  double prefetch_ratio = 1;
+  // Time measured over time assumed, of all that a stream ran; 1 where it ran nothing.
+  std::array<double, kStreamCount> ratios{};
+  [[nodiscard]] double ratio(StreamKind stream) const { return ratios[index_of(stream)]; }
   double seconds_before = 0;  // a step, predicted with the measured times
   double seconds_now = 0;
 };

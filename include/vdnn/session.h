@@ -24,6 +24,9 @@ struct JobOptions {
   std::string cache_directory;
   std::string spill_directory;  // that links() measures; empty: $VDNN_SPILL, else /var/tmp
   std::optional<Links> links;   // assumed instead of measured
+  // Of host memory below a device with memory of its own; the rest goes to disk. 0: what is free, less a
+  // reserve. Nothing to devices whose memory is the host's.
+  std::int64_t host_memory_bytes = 0;
   // Called while kernels are measured.
   std::function<void(std::int64_t done, std::int64_t total)> on_measure;
 };
@@ -82,7 +85,9 @@ struct SessionOptions {
   std::uint64_t seed = 1;
   double learning_rate = 0.01;
   std::string spill_directory;      // empty: $VDNN_SPILL, else /var/tmp
-  std::shared_ptr<Tier> tier;       // instead of a disk tier
+  std::shared_ptr<Tier> tier;       // instead of the device's host memory, or of a disk tier
+  std::shared_ptr<Tier> far_tier;   // instead of a disk tier
+  bool measures_every_step = true;  // false: some, where measuring costs time (DeviceContext::measure)
   bool poison = false;              // tests: fill released memory with NaN
   double random_delay_seconds = 0;  // tests: delay all work at random
 };
@@ -104,9 +109,9 @@ struct RunTotals {
   std::int64_t executed_peak_bytes = 0;  // highest address passed to the device
   std::int64_t offloaded_bytes = 0;
   std::int64_t prefetched_bytes = 0;
-  StreamTimes times;
+  StreamTimes times;                // of the steps that were measured
   std::int64_t resident_bytes = 0;  // highest resident set of the process, measuring left out
-  std::string tier;                 // its description; empty where nothing moves
+  std::string tier;                 // descriptions of those in use; empty where nothing moves
 
   // One minus stalls over copies; 1 where nothing was copied.
   [[nodiscard]] double hidden_copy_share() const;
@@ -137,7 +142,7 @@ class Session {
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] RunTotals totals() const;
-  // Empty before the first step.
+  // Empty before the first step, and after one that was not measured.
   [[nodiscard]] MeasuredStep last_step() const;
   [[nodiscard]] std::int64_t steps_per_epoch() const;
 

@@ -32,6 +32,13 @@ class Tier {
 
   // Copies [offset_bytes, offset_bytes + destination.size()) to destination; returns when it is all there.
   virtual void read(std::int64_t offset_bytes, std::span<std::byte> destination) = 0;
+
+  // Where the bytes at an offset lie in memory that a device with memory of its own copies to and from by
+  // itself, in one piece with all that is reserved; null for tiers that only the calls above reach.
+  [[nodiscard]] virtual std::byte* device_visible(std::int64_t offset_bytes) {
+    static_cast<void>(offset_bytes);
+    return nullptr;
+  }
 };
 
 struct DiskTierOptions {

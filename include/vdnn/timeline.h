@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "vdnn/plan.h"
@@ -39,13 +38,10 @@ std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times);
 // What kernels waited for the copies of each buffer; only buffers that they waited for.
 std::map<BufferId, double> seconds_waited_for_copies(const Plan& plan, const StepTimes& times);
 
-// Of the stream that runs such steps: "compute", "offload", "prefetch".
-std::string_view stream_name(StepKind kind);
-
 // "conv1_2 forward".
 std::string kernel_name(const Program& program, KernelId kernel);
 
-// "conv1_2 forward", "offload conv1_1", "prefetch conv1_1".
+// "conv1_2 forward", "offload conv1_1", "far prefetch conv1_1".
 std::string step_name(const Program& program, const PlanStep& step);
 
 }  // namespace vdnn

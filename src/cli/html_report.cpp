@@ -150,19 +150,21 @@ class Page {
                                 {other, "load and update"},
                                 {copy, "copy"},
                                 {wait, "waits"}}};
-    for (const char* name : {"compute", "offload", "prefetch"}) {
+    for (const auto stream : kStreamKinds) {
+      const std::string name(stream_name(stream));
+      if (!run_.at("streams").contains(name) && stream != StreamKind::compute) continue;
       auto& lane = chart.lanes.emplace_back(LanesChart::Lane{.name = name});
       for (const auto& piece : run_.at("streams").at(name)) {
         LanesChart::Piece one{piece.at(0).get<double>(), piece.at(1).get<double>(),
                               piece.at(2).get<std::string>(), other};
         if (one.name.ends_with(" forward")) one.colour = forward;
         if (one.name.ends_with(" backward")) one.colour = backward;
-        if (std::string(name) != "compute") one.colour = copy;
+        if (stream != StreamKind::compute) one.colour = copy;
         lane.pieces.push_back(std::move(one));
       }
       // A copy stream that waits for something to copy costs nothing.
       for (const auto& piece : run_.at("waits")) {
-        if (piece.at(0).get<std::string>() != name || std::string(name) != "compute") continue;
+        if (piece.at(0).get<std::string>() != name || stream != StreamKind::compute) continue;
         lane.pieces.push_back({piece.at(1).get<double>(), piece.at(2).get<double>(),
                                "waits for " + piece.at(3).get<std::string>(), wait});
       }

@@ -11,11 +11,18 @@ double seconds(std::int64_t nanoseconds) {
 
 }  // namespace
 
+std::vector<StreamKind> streams_of(const Plan& plan) {
+  if (plan.far_tier_bytes > 0) return {kStreamKinds.begin(), kStreamKinds.end()};
+  return {StreamKind::compute, StreamKind::offload, StreamKind::prefetch};
+}
+
 nlohmann::json step_json(const Program& program, const Plan& plan, const StepTimes& times) {
   nlohmann::json streams;
-  for (const auto kind : {StepKind::launch, StepKind::offload, StepKind::prefetch})
-    streams[std::string(stream_name(kind))] = nlohmann::json::array();
-  const auto stream_of = [&](std::size_t step) { return std::string(stream_name(plan.steps[step].kind)); };
+  for (const auto stream : streams_of(plan))
+    streams[std::string(stream_name(stream))] = nlohmann::json::array();
+  const auto stream_of = [&](std::size_t step) {
+    return std::string(stream_name(plan.steps[step].stream()));
+  };
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     streams[stream_of(s)].push_back(
         {seconds(times[s].begin), seconds(times[s].end), step_name(program, plan.steps[s])});

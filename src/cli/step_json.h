@@ -6,6 +6,9 @@
 
 namespace vdnn::cli {
 
+// The streams that a plan uses: those of the far tier only where something goes there.
+std::vector<StreamKind> streams_of(const Plan& plan);
+
 // One training step as it ran or would run, for `vdnn report`: "streams", "waits", "memory_over_time".
 // docs/json.md.
 nlohmann::json step_json(const Program& program, const Plan& plan, const StepTimes& times);

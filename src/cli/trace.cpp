@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/report.h"
+#include "cli/step_json.h"
 #include "vdnn/whole_file.h"
 
 namespace vdnn::cli {
@@ -16,9 +17,9 @@ class Trace {
  public:
   Trace(const Program& program, const Plan& plan) : program_(program), plan_(plan) {
     add("process_name", "M", {{"args", {{"name", fmt::format("{}, {}", program.name, plan.policy)}}}});
-    for (const auto kind : {StepKind::launch, StepKind::offload, StepKind::prefetch}) {
-      add("thread_name", "M", {{"tid", track(kind)}, {"args", {{"name", stream_name(kind)}}}});
-      add("thread_sort_index", "M", {{"tid", track(kind)}, {"args", {{"sort_index", track(kind)}}}});
+    for (const auto stream : streams_of(plan)) {
+      add("thread_name", "M", {{"tid", track(stream)}, {"args", {{"name", stream_name(stream)}}}});
+      add("thread_sort_index", "M", {{"tid", track(stream)}, {"args", {{"sort_index", track(stream)}}}});
     }
   }
 
@@ -38,12 +39,12 @@ class Trace {
       } else {
         arguments["bytes"] = program_.buffer(work.buffer).placed_bytes();
       }
-      complete(step_name(program_, work), work.kind == StepKind::launch ? "kernel" : "copy", work.kind,
+      complete(step_name(program_, work), work.kind == StepKind::launch ? "kernel" : "copy", work.stream(),
                step.times[s], arguments);
     }
     for (const auto& wait : stream_waits(plan_, step.times)) {
       complete(fmt::format("waits for {}", step_name(program_, plan_.steps[wait.on])), "wait",
-               plan_.steps[wait.step].kind, wait.nanoseconds, {{"step", wait.step}});
+               plan_.steps[wait.step].stream(), wait.nanoseconds, {{"step", wait.step}});
     }
     for (const auto& sample : memory_over_time(program_, plan_, step.times)) {
       nlohmann::json bytes;
@@ -62,7 +63,7 @@ class Trace {
   }
 
  private:
-  static int track(StepKind kind) { return static_cast<int>(kind) + 1; }
+  static int track(StreamKind stream) { return static_cast<int>(stream) + 1; }
 
   [[nodiscard]] double microseconds(std::int64_t nanoseconds) const {
     return origin_microseconds_ + 1e-3 * static_cast<double>(nanoseconds);
@@ -74,11 +75,11 @@ class Trace {
     events_.push_back(std::move(event));
   }
 
-  void complete(const std::string& name, const char* category, StepKind kind, Interval nanoseconds,
+  void complete(const std::string& name, const char* category, StreamKind stream, Interval nanoseconds,
                 const nlohmann::json& arguments) {
     add(name, "X",
         {{"cat", category},
-         {"tid", track(kind)},
+         {"tid", track(stream)},
          {"ts", microseconds(nanoseconds.begin)},
          {"dur", 1e-3 * static_cast<double>(nanoseconds.length())},
          {"args", arguments}});

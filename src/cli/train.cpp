@@ -58,7 +58,8 @@ class Replanner {
   void after(std::size_t steps_done) {
     constexpr std::size_t kFirst = 3;
     constexpr std::size_t kEvery = 50;
-    if (steps_done > 1) times_.push_back(session_.last_step().times);  // the first makes code
+    const StepTimes times = session_.last_step().times;
+    if (steps_done > 1 && !times.empty()) times_.push_back(times);  // the first makes code
     if (steps_done != kFirst && steps_done % kEvery != 0) return;
     auto better = replan(job_, session_.plan(), times_);
     times_.clear();
@@ -70,10 +71,13 @@ class Replanner {
     } catch (const StorageError& error) {
       return say("the plan stays, though times are not as assumed: {}\n", error.what());
     }
-    say("after step {}: kernels take {:.2f} x what was assumed, copies out {:.2f}, in {:.2f}; planned again, "
-        "{} a step instead of {}\n",
-        steps_done, better->kernel_ratio, better->offload_ratio, better->prefetch_ratio,
-        seconds_text(better->seconds_now), seconds_text(better->seconds_before));
+    std::string ratios;
+    for (const auto stream : kStreamKinds) {
+      if (better->ratio(stream) != 1)
+        ratios += fmt::format(" {} {:.2f}", stream_name(stream), better->ratio(stream));
+    }
+    say("after step {}: times over what was assumed:{}; planned again, {} a step instead of {}\n", steps_done,
+        ratios, seconds_text(better->seconds_now), seconds_text(better->seconds_before));
   }
 
  private:

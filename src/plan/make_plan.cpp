@@ -128,6 +128,7 @@ PlanResult plan_decisions(const PlanProblem& problem, const Decisions& decisions
   plan.steps = std::move(schedule.steps);
   plan.placements = std::move(schedule.placements);
   plan.tier_bytes = schedule.tier_bytes;
+  plan.far_tier_bytes = schedule.far_tier_bytes;
   plan.peak_bytes = place(program, plan.placements, static_cast<std::int64_t>(plan.steps.size()));
   if (policy.unlimited) plan.budget_bytes = plan.peak_bytes;
   if (plan.peak_bytes > plan.budget_bytes) return {.infeasible = find_shortage(program, plan)};

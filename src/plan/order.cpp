@@ -9,18 +9,16 @@
 namespace vdnn {
 namespace {
 
-constexpr std::size_t kStreams = 3;  // by StepKind: each kind of step has its stream
-
 std::size_t stream_of(const PlanStep& step) {
-  return static_cast<std::size_t>(step.kind);
+  return index_of(step.stream());
 }
 
 // By stream, the last step known to have completed; -1: none.
-using Clock = std::array<std::int32_t, kStreams>;
-constexpr Clock kNothing = {-1, -1, -1};
+using Clock = std::array<std::int32_t, kStreamCount>;
+constexpr Clock kNothing = {-1, -1, -1, -1, -1};
 
 void merge(Clock& clock, const Clock& other) {
-  for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], other[s]);
+  for (std::size_t s = 0; s < kStreamCount; ++s) clock[s] = std::max(clock[s], other[s]);
 }
 
 class Order {

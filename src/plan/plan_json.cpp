@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
+constexpr const char* kFar = "far";
 constexpr const char* kKinds[] = {"launch", "offload", "prefetch"};
 
 json step_json(const PlanStep& step) {
@@ -21,6 +22,7 @@ json step_json(const PlanStep& step) {
     out["kernel"] = step.kernel.index();
   } else {
     out["buffer"] = step.buffer.index();
+    if (step.tier == TierLevel::far) out["tier"] = kFar;
     out["tier_offset_bytes"] = step.tier_offset_bytes;
   }
   if (!step.waits.empty()) out["waits"] = step.waits;
@@ -52,6 +54,10 @@ PlanStep read_step(const json& in) {
   } else if (name == kKinds[1] || name == kKinds[2]) {
     step.kind = name == kKinds[1] ? StepKind::offload : StepKind::prefetch;
     step.buffer = BufferId(index_in(in.at("buffer")));
+    if (in.contains("tier")) {
+      if (in.at("tier") != kFar) throw ModelError(fmt::format("plan: no tier {}", in.at("tier").dump()));
+      step.tier = TierLevel::far;
+    }
     step.tier_offset_bytes = integer_in<std::int64_t>(in.at("tier_offset_bytes"));
   } else {
     throw ModelError(fmt::format("plan: a step cannot do '{}'", name));
@@ -82,6 +88,7 @@ Plan read(const json& in) {
   plan.budget_bytes = integer_in<std::int64_t>(in.at("budget_bytes"));
   plan.peak_bytes = integer_in<std::int64_t>(in.at("peak_bytes"));
   plan.tier_bytes = integer_in<std::int64_t>(in.at("tier_bytes"));
+  plan.far_tier_bytes = integer_in<std::int64_t>(in.at("far_tier_bytes"));
   for (const auto& candidate : in.at("assignment")) plan.assignment.push_back(integer_in<int>(candidate));
   for (const auto& step : in.at("steps")) plan.steps.push_back(read_step(step));
   for (const auto& stay : in.at("placements")) {
@@ -115,6 +122,7 @@ std::string to_json(const Plan& plan) {
               {"budget_bytes", plan.budget_bytes},
               {"peak_bytes", plan.peak_bytes},
               {"tier_bytes", plan.tier_bytes},
+              {"far_tier_bytes", plan.far_tier_bytes},
               {"assignment", plan.assignment},
               {"steps", json::array()},
               {"placements", json::array()},

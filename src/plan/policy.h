@@ -32,6 +32,8 @@ struct Decisions {
   // Every kernel for the first time in the program's order; empty: each once.
   Launches launches{};
   std::vector<Movement> movements{};
+  // By buffer, whether its place is in the far tier; empty: chosen by how many launches buffers are away.
+  std::vector<bool> far_buffers{};
   // False: feature maps and weight gradients keep an address of their own for the whole step, as
   // network-wide allocation does.
   bool share_addresses = true;

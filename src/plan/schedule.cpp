@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "plan/far_buffers.h"
 #include "vdnn/bytes.h"
 
 namespace vdnn {
@@ -15,7 +16,10 @@ class ScheduleBuilder {
         decisions_(decisions),
         each_once_(decisions.launches.empty()),
         launches_(each_once_ ? each_once(program_) : decisions.launches),
-        uses_(each_once_ ? problem.uses : find_uses(program_, launches_)) {}
+        uses_(each_once_ ? problem.uses : find_uses(program_, launches_)),
+        far_(decisions.far_buffers) {
+    if (far_.empty()) far_ = by_launches_away(problem.request.links.near_capacity_bytes);
+  }
 
   Schedule run(const std::vector<int>& assignment) {
     add_steps();
@@ -25,6 +29,15 @@ class ScheduleBuilder {
   }
 
  private:
+  [[nodiscard]] std::vector<bool> by_launches_away(std::int64_t near_capacity_bytes) const {
+    return choose_far_buffers(program_, decisions_.movements, near_capacity_bytes,
+                              [&](const Movement& movement) {
+                                const auto launches = static_cast<std::int32_t>(launches_.size());
+                                const std::int32_t round = movement.goes_round ? launches : 0;
+                                return movement.prefetch_with + round - movement.offload_with;
+                              });
+  }
+
   void add_steps() {
     const auto launches = static_cast<std::int32_t>(launches_.size());
     std::map<std::int32_t, std::vector<std::size_t>> offloads;
@@ -55,12 +68,17 @@ class ScheduleBuilder {
     }
   }
 
-  // A buffer has one place in the tier, for all its absences.
+  // A buffer has one place below the device, for all its absences.
   std::int32_t add_copy(StepKind kind, std::size_t movement) {
     const BufferId buffer = decisions_.movements[movement].buffer;
-    const auto [place, fresh] = tier_offsets_.try_emplace(buffer, schedule_.tier_bytes);
-    if (fresh) schedule_.tier_bytes += program_.buffer(buffer).placed_bytes();
-    schedule_.steps.push_back({.kind = kind, .buffer = buffer, .tier_offset_bytes = place->second});
+    const bool far = far_[buffer.index()];
+    std::int64_t& used_bytes = far ? schedule_.far_tier_bytes : schedule_.tier_bytes;
+    const auto [place, fresh] = tier_offsets_.try_emplace(buffer, used_bytes);
+    if (fresh) used_bytes += program_.buffer(buffer).placed_bytes();
+    schedule_.steps.push_back({.kind = kind,
+                               .buffer = buffer,
+                               .tier = far ? TierLevel::far : TierLevel::near,
+                               .tier_offset_bytes = place->second});
     return next_step() - 1;
   }
 
@@ -143,6 +161,7 @@ class ScheduleBuilder {
   bool each_once_;
   Launches launches_;
   Uses uses_;
+  std::vector<bool> far_;  // by buffer
   Schedule schedule_;
   std::map<BufferId, std::int64_t> tier_offsets_;
   std::vector<std::int32_t> offload_step_;   // by movement

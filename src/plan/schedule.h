@@ -13,6 +13,7 @@ struct Schedule {
   std::vector<PlanStep> steps;
   std::vector<Placement> placements;
   std::int64_t tier_bytes = 0;
+  std::int64_t far_tier_bytes = 0;
 };
 
 Schedule make_schedule(const PlanProblem& problem, const Decisions& decisions,

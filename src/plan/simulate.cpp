@@ -25,13 +25,13 @@ double Simulation::hidden_copy_share() const {
 
 namespace {
 
-// Runs the three streams side by side. Work that runs beside copies is slower, as the links say.
+// Runs the streams side by side. Work that runs beside copies is slower, as the links say.
 class Clock {
  public:
   Clock(const Program& program, const Plan& plan, const Links& links, Simulation& result)
       : program_(program), plan_(plan), links_(links), result_(result), done_(plan.steps.size(), false) {
     result_.step_nanoseconds.resize(plan.steps.size());
-    for (std::size_t s = 0; s < plan.steps.size(); ++s) stream(plan.steps[s].kind).steps.push_back(s);
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) stream(plan.steps[s].stream()).steps.push_back(s);
   }
 
   void run() {
@@ -39,7 +39,9 @@ class Clock {
       while (start_what_can()) {
       }
     } while (advance());
-    result_.step_seconds = seconds(std::max({streams_[0].ended, streams_[1].ended, streams_[2].ended}));
+    double ended = 0;
+    for (const auto& stream : streams_) ended = std::max(ended, stream.ended);
+    result_.step_seconds = seconds(ended);
     result_.kernel_seconds = seconds(kernels_);
     result_.stall_seconds = seconds(stalls_);
     result_.copy_seconds = seconds(copies_);
@@ -54,7 +56,8 @@ class Clock {
     double ended = 0;  // when the last step did
   };
 
-  Stream& stream(StepKind kind) { return streams_[static_cast<std::size_t>(kind)]; }
+  Stream& stream(StreamKind kind) { return streams_[index_of(kind)]; }
+  [[nodiscard]] bool is_busy(StreamKind kind) const { return streams_[index_of(kind)].busy; }
   static double seconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
   // Starts steps whose waits are over; true where one of them took no time.
@@ -83,16 +86,15 @@ class Clock {
       const auto candidate = static_cast<std::size_t>(plan_.assignment[step.kernel.index()]);
       return nanoseconds(program_.kernel(step.kernel).candidates[candidate].seconds);
     }
-    const bool out = step.kind == StepKind::offload;
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    (out ? result_.offloaded_bytes : result_.prefetched_bytes) += bytes;
-    return nanoseconds(static_cast<double>(bytes) /
-                       (out ? links_.offload_bytes_per_s : links_.prefetch_bytes_per_s));
+    (step.kind == StepKind::offload ? result_.offloaded_bytes : result_.prefetched_bytes) += bytes;
+    return nanoseconds(static_cast<double>(bytes) / links_.bytes_per_s(step.stream()));
   }
 
   // To the next end of a step; false where nothing runs.
   bool advance() {
-    const std::array<double, 3> speeds = {speed(0), speed(1), speed(2)};
+    std::array<double, kStreamCount> speeds{};
+    for (const auto kind : kStreamKinds) speeds[index_of(kind)] = speed(kind);
     double until_next = -1;
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       const double needs = streams_[i].left / speeds[i];
@@ -119,10 +121,12 @@ class Clock {
     stream.ended = now_;
   }
 
-  [[nodiscard]] double speed(std::size_t i) const {
-    const bool out = streams_[static_cast<std::size_t>(StepKind::offload)].busy;
-    const bool in = streams_[static_cast<std::size_t>(StepKind::prefetch)].busy;
-    if (i == static_cast<std::size_t>(StepKind::launch))
+  // Copies to and from the far tier are too slow to be felt by what runs beside them.
+  [[nodiscard]] double speed(StreamKind kind) const {
+    if (kind == StreamKind::far_offload || kind == StreamKind::far_prefetch) return 1;
+    const bool out = is_busy(StreamKind::offload);
+    const bool in = is_busy(StreamKind::prefetch);
+    if (kind == StreamKind::compute)
       return 1 / ((out ? links_.offload_slowdown : 1) * (in ? links_.prefetch_slowdown : 1));
     return out && in ? links_.duplex_share : 1;
   }
@@ -131,7 +135,7 @@ class Clock {
   const Plan& plan_;
   const Links& links_;
   Simulation& result_;
-  std::array<Stream, 3> streams_;  // by kind of step
+  std::array<Stream, kStreamCount> streams_;
   std::vector<bool> done_;
   double now_ = 0;
   double kernels_ = 0;

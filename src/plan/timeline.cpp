@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace vdnn {
 
@@ -54,11 +55,10 @@ std::vector<MemorySample> memory_over_time(const Program& program, const Plan& p
 
 std::vector<StreamWait> stream_waits(const Plan& plan, const StepTimes& times) {
   std::vector<StreamWait> waits;
-  std::map<StepKind, std::int64_t> idle_since;
+  std::array<std::int64_t, kStreamCount> idle_since{};
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
-    const std::int64_t idle = idle_since[step.kind];
-    idle_since[step.kind] = times[s].end;
+    const std::int64_t idle = std::exchange(idle_since[index_of(step.stream())], times[s].end);
     if (step.waits.empty()) continue;
     const auto last = *std::max_element(step.waits.begin(), step.waits.end(), [&](auto a, auto b) {
       return times[static_cast<std::size_t>(a)].end < times[static_cast<std::size_t>(b)].end;
@@ -79,18 +79,6 @@ std::map<BufferId, double> seconds_waited_for_copies(const Plan& plan, const Ste
   return seconds;
 }
 
-std::string_view stream_name(StepKind kind) {
-  switch (kind) {
-    case StepKind::offload:
-      return "offload";
-    case StepKind::prefetch:
-      return "prefetch";
-    case StepKind::launch:
-      break;
-  }
-  return "compute";
-}
-
 std::string kernel_name(const Program& program, KernelId id) {
   const Kernel& kernel = program.kernel(id);
   return fmt::format("{} {}", kernel.name, phase_name(kernel.phase));
@@ -98,7 +86,7 @@ std::string kernel_name(const Program& program, KernelId id) {
 
 std::string step_name(const Program& program, const PlanStep& step) {
   if (step.kind == StepKind::launch) return kernel_name(program, step.kernel);
-  return fmt::format("{} {}", stream_name(step.kind), program.buffer(step.buffer).name);
+  return fmt::format("{} {}", stream_name(step.stream()), program.buffer(step.buffer).name);
 }
 
 }  // namespace vdnn

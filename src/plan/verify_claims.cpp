@@ -75,11 +75,15 @@ std::vector<std::string> verify_origin(const Program& program, const Plan& plan)
   const Policy* policy = known_policy(plan.policy);
   if (policy == nullptr) return {};     // made by hand or elsewhere
   if (policy->weighs_times) return {};  // the request's times are not in the plan
+  // What went to the far tier did so because the nearest holds what it holds.
+  Links links;
+  if (plan.far_tier_bytes > 0) links.near_capacity_bytes = plan.tier_bytes;
   for (const auto& name : possible_origins(*policy)) {
     const PlanResult made = make_plan(program, {.policy = name,
                                                 .algorithms = plan.algorithms,
                                                 .budget_bytes = plan.budget_bytes,
-                                                .assignment = plan.assignment});
+                                                .assignment = plan.assignment,
+                                                .links = links});
     if (made.plan && made.plan->steps == plan.steps && made.plan->placements == plan.placements) return {};
   }
   return {fmt::format(

@@ -13,7 +13,8 @@ namespace vdnn {
 namespace {
 
 // What must have happened before a step starts, by stream: every step up to and including this one.
-using Before = std::array<std::int64_t, 3>;
+using Before = std::array<std::int64_t, kStreamCount>;
+constexpr Before kNothing = {-1, -1, -1, -1, -1};
 
 class Verifier {
  public:
@@ -100,16 +101,16 @@ class Verifier {
   }
 
   void find_before() {
-    std::array<std::int64_t, 3> latest = {-1, -1, -1};
+    Before latest = kNothing;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      Before before = {-1, -1, -1};
+      Before before = kNothing;
       const auto include = [&](std::int64_t step) {
         const auto& known = before_[static_cast<std::size_t>(step)];
-        for (std::size_t k = 0; k < 3; ++k) before[k] = std::max(before[k], known[k]);
-        auto& own = before[static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(step)].kind)];
+        for (std::size_t k = 0; k < kStreamCount; ++k) before[k] = std::max(before[k], known[k]);
+        auto& own = before[stream_of(step)];
         own = std::max(own, step);
       };
-      const auto stream = static_cast<std::size_t>(plan_.steps[s].kind);
+      const auto stream = stream_of(static_cast<std::int64_t>(s));
       if (latest[stream] >= 0) include(latest[stream]);
       for (const auto wait : plan_.steps[s].waits) include(wait);
       latest[stream] = static_cast<std::int64_t>(s);
@@ -117,10 +118,20 @@ class Verifier {
     }
   }
 
-  [[nodiscard]] bool happens_before(std::int64_t first, std::size_t second) const {
-    return before_[second][static_cast<std::size_t>(plan_.steps[static_cast<std::size_t>(first)].kind)] >=
-           first;
+  [[nodiscard]] std::size_t stream_of(std::int64_t step) const {
+    return index_of(plan_.steps[static_cast<std::size_t>(step)].stream());
   }
+
+  [[nodiscard]] bool happens_before(std::int64_t first, std::size_t second) const {
+    return before_[second][stream_of(first)] >= first;
+  }
+
+  struct TierPlace {
+    TierLevel tier = TierLevel::near;
+    std::int64_t offset_bytes = -1;
+    friend bool operator==(const TierPlace&, const TierPlace&) = default;
+  };
+  static TierPlace place_of(const PlanStep& copy) { return {copy.tier, copy.tier_offset_bytes}; }
 
   struct Access {
     std::int64_t step = 0;
@@ -133,7 +144,7 @@ class Verifier {
     std::int64_t resident_version = -1;  // -1: nothing resident
     std::size_t stay = SIZE_MAX;         // placement of the resident copy
     std::int64_t tier_version = -1;
-    std::int64_t tier_offset = -1;
+    TierPlace tier_place;
     std::int64_t tier_step = -1;
     std::vector<Access> accesses;  // of the resident copy
   };
@@ -216,7 +227,7 @@ class Verifier {
       const std::size_t stay = states[b].stay;
       const std::size_t begin = stay_at(BufferId(b), 0);
       if (away_.contains(BufferId(b))) {
-        if (states[b].tier_version != last[b] || states[b].tier_offset != away_[BufferId(b)])
+        if (states[b].tier_version != last[b] || states[b].tier_place != away_[BufferId(b)])
           report("P2: {} is away when the step is over, and its last value is not in the tier", buffer.name);
         continue;
       }
@@ -249,27 +260,28 @@ class Verifier {
       return;
     }
     state.tier_version = 0;
-    state.tier_offset = away_[buffer] = first->tier_offset_bytes;
+    state.tier_place = away_[buffer] = place_of(*first);
     take_tier_range(static_cast<std::size_t>(first - plan_.steps.begin()), *first);
   }
 
   // False where the range is not in the tier.
   bool take_tier_range(std::size_t s, const PlanStep& step) {
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    if (step.tier_offset_bytes < 0 || bytes > plan_.tier_bytes ||
-        step.tier_offset_bytes > plan_.tier_bytes - bytes) {
+    const std::int64_t holds = step.tier == TierLevel::near ? plan_.tier_bytes : plan_.far_tier_bytes;
+    if (step.tier_offset_bytes < 0 || bytes > holds || step.tier_offset_bytes > holds - bytes) {
       report("P10: step {} {} outside the tier's {} bytes", s,
-             step.kind == StepKind::offload ? "writes" : "reads", plan_.tier_bytes);
+             step.kind == StepKind::offload ? "writes" : "reads", holds);
       return false;
     }
-    for (const auto& [offset, other] : tier_ranges_) {
+    auto& ranges = tier_ranges_[static_cast<std::size_t>(step.tier)];
+    for (const auto& [offset, other] : ranges) {
       if (other.first != step.buffer && offset < step.tier_offset_bytes + bytes &&
           step.tier_offset_bytes < offset + other.second) {
         report("P10: {} and {} overlap in the tier", program_.buffer(step.buffer).name,
                program_.buffer(other.first).name);
       }
     }
-    tier_ranges_[step.tier_offset_bytes] = {step.buffer, bytes};
+    ranges[step.tier_offset_bytes] = {step.buffer, bytes};
     return true;
   }
 
@@ -319,13 +331,13 @@ class Verifier {
     access(step.buffer, s, state, false);
     if (!take_tier_range(s, step)) return;
     state.tier_version = state.resident_version;
-    state.tier_offset = step.tier_offset_bytes;
+    state.tier_place = place_of(step);
     state.tier_step = static_cast<std::int64_t>(s);
   }
 
   void check_prefetch(std::size_t s, State& state) {
     const PlanStep& step = plan_.steps[s];
-    if (state.tier_version != state.version || state.tier_offset != step.tier_offset_bytes) {
+    if (state.tier_version != state.version || state.tier_place != place_of(step)) {
       report("P2: step {} prefetches {}, whose last value is not there", s,
              program_.buffer(step.buffer).name);
     } else if (state.tier_step >= 0 && !happens_before(state.tier_step, s)) {
@@ -377,9 +389,9 @@ class Verifier {
   std::vector<Before> before_;
   std::map<BufferId, std::vector<std::size_t>> stays_;
   std::map<std::size_t, std::vector<std::int64_t>> first_last_;  // steps that use a placement, in order
-  std::map<std::int64_t, std::pair<BufferId, std::int64_t>> tier_ranges_;
-  std::map<BufferId, std::int64_t> away_;  // between steps: tier offset
-  std::vector<std::int64_t> workspaces_;   // by step
+  std::array<std::map<std::int64_t, std::pair<BufferId, std::int64_t>>, 2> tier_ranges_;  // by tier
+  std::map<BufferId, TierPlace> away_;                                                    // between steps
+  std::vector<std::int64_t> workspaces_;                                                  // by step
 };
 
 }  // namespace

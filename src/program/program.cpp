@@ -1,4 +1,5 @@
 #include "vdnn/program.h"
+#include "vdnn/stream.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -8,6 +9,22 @@
 #include "program/kernel_layout.h"
 
 namespace vdnn {
+
+std::string_view stream_name(StreamKind stream) {
+  switch (stream) {
+    case StreamKind::offload:
+      return "offload";
+    case StreamKind::prefetch:
+      return "prefetch";
+    case StreamKind::far_offload:
+      return "far offload";
+    case StreamKind::far_prefetch:
+      return "far prefetch";
+    case StreamKind::compute:
+      break;
+  }
+  return "compute";
+}
 namespace {
 
 std::string views_text(const Program& program, const std::vector<View>& views) {

@@ -10,16 +10,9 @@
 namespace vdnn {
 namespace {
 
-StreamKind stream_of(const PlanStep& step) {
-  switch (step.kind) {
-    case StepKind::offload:
-      return StreamKind::offload;
-    case StepKind::prefetch:
-      return StreamKind::prefetch;
-    case StepKind::launch:
-      break;
-  }
-  return StreamKind::compute;
+void check_tier(const Tier* tier, std::int64_t bytes) {
+  if (tier != nullptr || bytes == 0) return;
+  throw UsageError(fmt::format("the plan moves {} bytes, but there is no tier to move them to", bytes));
 }
 
 }  // namespace
@@ -28,13 +21,11 @@ class Executor::Impl {
  public:
   using Place = Executor::Place;
 
-  Impl(DeviceContext& context, const Program& program, const Plan& plan, Tier* tier,
+  Impl(DeviceContext& context, const Program& program, const Plan& plan, const Tiers& tiers,
        const ExecutorOptions& options)
-      : context_(context), program_(program), plan_(plan), tier_(tier), options_(options) {
-    if (tier == nullptr && plan.tier_bytes > 0) {
-      throw UsageError(
-          fmt::format("the plan moves {} bytes, but there is no tier to move them to", plan.tier_bytes));
-    }
+      : context_(context), program_(program), plan_(plan), tiers_(tiers), options_(options) {
+    check_tier(tiers.near, plan.tier_bytes);
+    check_tier(tiers.far, plan.far_tier_bytes);
     resolve_addresses();
     choose_events();
     if (options.poison) find_releases();
@@ -45,7 +36,7 @@ class Executor::Impl {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       if (options_.poison) poison_released(s);
       const PlanStep& step = plan_.steps[s];
-      const StreamKind stream = stream_of(step);
+      const StreamKind stream = step.stream();
       for (const auto wait : step.waits) context_.wait(stream, *events_[static_cast<std::size_t>(wait)]);
       issue(s, step, scalars);
       if (events_[s]) context_.record(*events_[s], stream);
@@ -69,7 +60,7 @@ class Executor::Impl {
     // What is away between steps comes back with its first copy.
     for (const auto& step : plan_.steps) {
       if (step.kind == StepKind::prefetch && step.buffer == buffer && program_.buffer(buffer).persistent)
-        return {.in_tier = true, .offset_bytes = step.tier_offset_bytes};
+        return {.tier = step.tier, .offset_bytes = step.tier_offset_bytes};
     }
     throw UsageError(fmt::format("{} is not kept until the step is over", program_.buffer(buffer).name));
   }
@@ -136,15 +127,10 @@ class Executor::Impl {
       context_.launch(step.kernel, plan_.assignment[step.kernel.index()], offsets_[s], scalars);
       return;
     }
-    if (poisoned_) context_.wait(stream_of(step), EventId(1));
+    if (poisoned_) context_.wait(step.stream(), EventId(1));
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    if (step.kind == StepKind::offload) {
-      context_.copy_out(offsets_[s][0], bytes, *tier_, step.tier_offset_bytes);
-      offloaded_bytes_ += bytes;
-    } else {
-      context_.copy_in(offsets_[s][0], bytes, *tier_, step.tier_offset_bytes);
-      prefetched_bytes_ += bytes;
-    }
+    context_.copy(step.stream(), offsets_[s][0], bytes, *tiers_.at(step.tier), step.tier_offset_bytes);
+    (step.kind == StepKind::offload ? offloaded_bytes_ : prefetched_bytes_) += bytes;
   }
 
   void find_releases() {
@@ -176,7 +162,7 @@ class Executor::Impl {
   DeviceContext& context_;
   const Program& program_;
   const Plan& plan_;
-  Tier* tier_;
+  Tiers tiers_;
   ExecutorOptions options_;
   std::vector<std::vector<std::int64_t>> offsets_;  // by step
   std::vector<std::int64_t> ends_;                  // by step: highest address it uses plus one
@@ -189,9 +175,9 @@ class Executor::Impl {
   std::int64_t prefetched_bytes_ = 0;
 };
 
-Executor::Executor(DeviceContext& context, const Program& program, const Plan& plan, Tier* tier,
+Executor::Executor(DeviceContext& context, const Program& program, const Plan& plan, const Tiers& tiers,
                    const ExecutorOptions& options)
-    : impl_(std::make_unique<Impl>(context, program, plan, tier, options)) {}
+    : impl_(std::make_unique<Impl>(context, program, plan, tiers, options)) {}
 Executor::~Executor() = default;
 
 void Executor::begin_step(const StepScalars& scalars) {

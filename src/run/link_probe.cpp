@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 
 #include "program/kernel_layout.h"
@@ -25,13 +26,13 @@ class LinkProbe {
     context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
                                 .planned_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
                                 .threads = threads});
+    context_->measure(true);
   }
 
   Links run() {
     Links links;
     for (std::int64_t at = 0; at < sizes_.tier_bytes; at += sizes_.copy_bytes)
-      context_->copy_out(kernel_bytes_, sizes_.copy_bytes, tier_,
-                         at);  // the file's blocks exist from here on
+      copy_out(at);  // the file's blocks exist from here on
     context_->synchronize();
     links.offload_bytes_per_s = rate_alone(StreamKind::offload);
     links.prefetch_bytes_per_s = rate_alone(StreamKind::prefetch);
@@ -64,16 +65,20 @@ class LinkProbe {
     kernel_bytes_ = round_up(layout.bytes, 4096);
   }
 
+  void copy_out(std::int64_t tier_offset_bytes) {
+    context_->copy(StreamKind::offload, kernel_bytes_, sizes_.copy_bytes, tier_, tier_offset_bytes);
+  }
+  void copy_in(std::int64_t tier_offset_bytes) {
+    context_->copy(StreamKind::prefetch, kernel_bytes_ + sizes_.copy_bytes, sizes_.copy_bytes, tier_,
+                   tier_offset_bytes);
+  }
+
   // Offloads go round in the lower half of the tier, prefetches in the upper: they may run at the same time.
   void copies(StreamKind direction, std::int64_t count) {
     const std::int64_t half_bytes = sizes_.tier_bytes / 2;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at = i * sizes_.copy_bytes % half_bytes;
-      if (direction == StreamKind::offload) {
-        context_->copy_out(kernel_bytes_, sizes_.copy_bytes, tier_, at);
-      } else {
-        context_->copy_in(kernel_bytes_ + sizes_.copy_bytes, sizes_.copy_bytes, tier_, half_bytes + at);
-      }
+      direction == StreamKind::offload ? copy_out(at) : copy_in(half_bytes + at);
     }
   }
 
@@ -128,11 +133,12 @@ class LinkProbe {
   }
 
   double launch(int count) {
-    const double before = context_->times().kernel_seconds;
+    const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) context_->launch(kernel_, 0, offsets_, {});
     context_->record(kKernelsDone, StreamKind::compute);
     context_->wait_on_host(kKernelsDone);
-    const double seconds = (context_->times().kernel_seconds - before) / count;
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / count;
     context_->synchronize();
     return seconds;
   }

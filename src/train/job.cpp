@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cpu_count.h"
+#include "base/free_memory.h"
 #include "plan/policy.h"
 #include "run/cost_cache.h"
 #include "run/link_probe.h"
@@ -40,7 +41,10 @@ class Job::Impl {
       if (auto still = plan_where_all_fits(request)) return std::move(*still);
       measure(KernelsToTime::all);
       request.links = links_or_assumed();
-    } else if (needs_times(request)) {
+    } else {
+      request.links.near_capacity_bytes = std::min(request.links.near_capacity_bytes, near_capacity_bytes());
+    }
+    if (!weighs && needs_times(request)) {
       measure(KernelsToTime::with_a_choice);
     }
     return checked(request, make_plan(executable_->program(), request));
@@ -110,10 +114,32 @@ class Job::Impl {
     } else if (const auto described = executable_->described_links()) {
       links_ = *described;
     } else {
-      const auto tier = open_disk_tier({.directory = options_.spill_directory});
-      links_ = cached_links(*executable_, *tier, threads_, options_.cache_directory);
+      links_ = measured_links();
     }
     return *links_;
+  }
+
+  // To host memory, and to disk where that is capped; to disk alone where the device's memory is the host's.
+  Links measured_links() {
+    const auto measured = [this](Tier& tier) {
+      return cached_links(*executable_, tier, threads_, options_.cache_directory);
+    };
+    const auto disk = open_disk_tier({.directory = options_.spill_directory});
+    const auto host = executable_->open_host_memory();
+    if (!host) return measured(*disk);
+    Links links = measured(*host);
+    const Links far = measured(*disk);
+    links.near_capacity_bytes = near_capacity_bytes();
+    links.far_offload_bytes_per_s = far.offload_bytes_per_s;
+    links.far_prefetch_bytes_per_s = far.prefetch_bytes_per_s;
+    return links;
+  }
+
+  [[nodiscard]] std::int64_t near_capacity_bytes() const {
+    if (options_.links) return options_.links->near_capacity_bytes;
+    if (!executable_->has_host_memory()) return Links{}.near_capacity_bytes;
+    if (options_.host_memory_bytes > 0) return options_.host_memory_bytes;
+    return std::max<std::int64_t>(0, free_memory_bytes() - kReserveBytes);
   }
 
   // A plan does not hang on whether the disk can be used now.

@@ -11,12 +11,18 @@
 namespace vdnn {
 namespace {
 
-std::shared_ptr<Tier> open_tier(const Plan& plan, const PlanRunnerOptions& options) {
-  if (plan.tier_bytes == 0) return nullptr;
-  std::shared_ptr<Tier> tier = options.tier;
-  if (!tier) tier = open_disk_tier({.directory = options.spill_directory});
-  tier->reserve(plan.tier_bytes);
+// Null where nothing moves there.
+std::shared_ptr<Tier> reserved(std::int64_t bytes, std::shared_ptr<Tier> tier, const std::string& directory) {
+  if (bytes == 0) return nullptr;
+  if (!tier) tier = open_disk_tier({.directory = directory});
+  tier->reserve(bytes);
   return tier;
+}
+
+std::shared_ptr<Tier> open_near(Executable& executable, const Plan& plan, const PlanRunnerOptions& options) {
+  std::shared_ptr<Tier> tier = options.tier;
+  if (!tier && plan.tier_bytes > 0) tier = executable.open_host_memory();
+  return reserved(plan.tier_bytes, std::move(tier), options.spill_directory);
 }
 
 // Bytes of what persists, between a runner and the disk.
@@ -32,8 +38,8 @@ class Carrier {
   void take(PlanRunner& from) {
     for_each_piece([&](BufferId buffer, std::int64_t at, std::span<std::byte> piece, std::int64_t on_disk) {
       const auto place = from.executor().place_between_steps(buffer);
-      if (place.in_tier) {
-        from.tier()->read(place.offset_bytes + at, rounded(piece));
+      if (place.tier) {
+        from.tiers().at(*place.tier)->read(place.offset_bytes + at, rounded(piece));
       } else {
         from.context().read_bytes(place.offset_bytes + at, piece);
       }
@@ -45,8 +51,8 @@ class Carrier {
     for_each_piece([&](BufferId buffer, std::int64_t at, std::span<std::byte> piece, std::int64_t on_disk) {
       disk_->read(on_disk, rounded(piece));
       const auto place = to.executor().place_between_steps(buffer);
-      if (place.in_tier) {
-        to.tier()->write(place.offset_bytes + at, rounded(piece));
+      if (place.tier) {
+        to.tiers().at(*place.tier)->write(place.offset_bytes + at, rounded(piece));
       } else {
         to.context().write_bytes(place.offset_bytes + at, piece);
       }
@@ -94,17 +100,23 @@ class Carrier {
 
 PlanRunner::PlanRunner(Executable& executable, Plan plan, const PlanRunnerOptions& options)
     : plan_(std::move(plan)),
-      tier_(open_tier(plan_, options)),
+      near_(open_near(executable, plan_, options)),
+      far_(reserved(plan_.far_tier_bytes, options.far_tier, options.spill_directory)),
       context_(executable.open({.budget_bytes = plan_.budget_bytes,
                                 .planned_bytes = plan_.peak_bytes,
                                 .threads = options.threads,
                                 .random_delay_seconds = options.random_delay_seconds,
                                 .delay_seed = options.delay_seed})),
-      executor_(*context_, executable.program(), plan_, tier_.get(), {.poison = options.poison}),
-      values_(*context_, executor_, executable.program(), tier_.get()) {
+      executor_(*context_, executable.program(), plan_, tiers(), {.poison = options.poison}),
+      values_(*context_, executor_, executable.program(), tiers()) {
   if (options.poison) context_->poison(0, plan_.peak_bytes);
   context_->synchronize();
-  context_->enable_spans();
+}
+
+std::string PlanRunner::tiers_description() const {
+  std::string text = near_ ? near_->description() : "";
+  if (far_) text += (text.empty() ? "" : "; ") + far_->description();
+  return text;
 }
 
 void hand_over(Executable& executable, std::unique_ptr<PlanRunner>& runner, Plan next,

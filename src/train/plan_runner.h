@@ -14,13 +14,14 @@ namespace vdnn {
 struct PlanRunnerOptions {
   int threads = 1;
   std::string spill_directory;
-  std::shared_ptr<Tier> tier;  // instead of a disk tier
+  std::shared_ptr<Tier> tier;      // instead of the device's host memory, or of a disk tier
+  std::shared_ptr<Tier> far_tier;  // instead of a disk tier
   bool poison = false;
   double random_delay_seconds = 0;
   std::uint64_t delay_seed = 0;
 };
 
-// All that one plan takes while it runs: arena, tier, executor.
+// All that one plan takes while it runs: arena, tiers, executor.
 class PlanRunner {
  public:
   // `executable` must outlive it. The plan has passed verify_plan. Throws DeviceError or StorageError when
@@ -30,14 +31,17 @@ class PlanRunner {
   PlanRunner& operator=(const PlanRunner&) = delete;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] Tier* tier() const { return tier_.get(); }
+  [[nodiscard]] Tiers tiers() const { return {near_.get(), far_.get()}; }
+  // "host memory, pinned, 3.2 GiB; disk /var/tmp, io_uring, direct"; empty where nothing moves.
+  [[nodiscard]] std::string tiers_description() const;
   [[nodiscard]] DeviceContext& context() { return *context_; }
   [[nodiscard]] Executor& executor() { return executor_; }
   [[nodiscard]] ValuesBetweenSteps& values() { return values_; }
 
  private:
   Plan plan_;
-  std::shared_ptr<Tier> tier_;
+  std::shared_ptr<Tier> near_;
+  std::shared_ptr<Tier> far_;
   std::unique_ptr<DeviceContext> context_;
   Executor executor_;
   ValuesBetweenSteps values_;

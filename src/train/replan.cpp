@@ -45,10 +45,10 @@ std::optional<Replanning> replan(Job& job, const Plan& plan, const std::vector<S
   const std::vector<double> measured = measured_seconds(plan, steps);
   Program program = job.program();
   Links links = job.links_or_assumed();
-  std::array<Sum, 3> sums;  // by kind of step
+  std::array<Sum, kStreamCount> sums;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
-    Sum& sum = sums[static_cast<std::size_t>(step.kind)];
+    Sum& sum = sums[index_of(step.stream())];
     sum.measured_seconds += measured[s];
     if (step.kind == StepKind::launch) {
       const auto candidate = static_cast<std::size_t>(plan.assignment[step.kernel.index()]);
@@ -57,16 +57,15 @@ std::optional<Replanning> replan(Job& job, const Plan& plan, const std::vector<S
       continue;
     }
     sum.assumed_seconds +=
-        static_cast<double>(program.buffer(step.buffer).placed_bytes()) /
-        (step.kind == StepKind::offload ? links.offload_bytes_per_s : links.prefetch_bytes_per_s);
+        static_cast<double>(program.buffer(step.buffer).placed_bytes()) / links.bytes_per_s(step.stream());
   }
-  Replanning result{
-      .kernel_ratio = sums[0].ratio(), .offload_ratio = sums[1].ratio(), .prefetch_ratio = sums[2].ratio()};
-  if (!disagrees(result.kernel_ratio) && !disagrees(result.offload_ratio) &&
-      !disagrees(result.prefetch_ratio))
-    return {};
-  links.offload_bytes_per_s /= result.offload_ratio;
-  links.prefetch_bytes_per_s /= result.prefetch_ratio;
+  Replanning result;
+  for (const auto stream : kStreamKinds) result.ratios[index_of(stream)] = sums[index_of(stream)].ratio();
+  if (std::none_of(result.ratios.begin(), result.ratios.end(), disagrees)) return {};
+  links.offload_bytes_per_s /= result.ratio(StreamKind::offload);
+  links.prefetch_bytes_per_s /= result.ratio(StreamKind::prefetch);
+  links.far_offload_bytes_per_s /= result.ratio(StreamKind::far_offload);
+  links.far_prefetch_bytes_per_s /= result.ratio(StreamKind::far_prefetch);
   // The measured times have it in them.
   links.offload_slowdown = links.prefetch_slowdown = links.duplex_share = 1;
   PlanResult made = make_plan(program, {.policy = plan.policy,

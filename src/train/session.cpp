@@ -47,6 +47,7 @@ PlanRunnerOptions runner_options(const Job& job, const SessionOptions& options) 
   return {.threads = job.threads(),
           .spill_directory = options.spill_directory,
           .tier = options.tier,
+          .far_tier = options.far_tier,
           .poison = options.poison,
           .random_delay_seconds = options.random_delay_seconds,
           .delay_seed = options.seed};
@@ -91,6 +92,7 @@ class Session::Impl {
   StepReport step() {
     const auto begin = std::chrono::steady_clock::now();
     loader_->finish();
+    context().measure(options_.measures_every_step || is_looked_at(step_));
     executor().begin_step({.seed = options_.seed, .step = step_, .learning_rate = options_.learning_rate});
     loader_->start(step_ + 1, [this] { context().wait_on_host(executor().batch_taken()); });
     executor().end_step();
@@ -109,17 +111,15 @@ class Session::Impl {
   // Each stream runs the plan's steps of its kind in order, and beside them at most poison.
   [[nodiscard]] MeasuredStep last_step() const {
     if (last_spans_.empty()) return {};
-    constexpr std::array<StreamKind, 3> kStreams = {StreamKind::compute, StreamKind::offload,
-                                                    StreamKind::prefetch};  // by kind of step
     std::array<std::vector<const StreamSpan*>, kStreamCount> by_stream;
     MeasuredStep result{.begin_seconds = last_spans_.front().begin_seconds};
     for (const auto& span : last_spans_) {
       result.begin_seconds = std::min(result.begin_seconds, span.begin_seconds);
-      if (span.name != kPoisonSpan) by_stream[static_cast<std::size_t>(span.stream)].push_back(&span);
+      if (span.name != kPoisonSpan) by_stream[index_of(span.stream)].push_back(&span);
     }
     std::array<std::size_t, kStreamCount> next{};
     for (const auto& step : plan().steps) {
-      const auto stream = static_cast<std::size_t>(kStreams[static_cast<std::size_t>(step.kind)]);
+      const auto stream = index_of(step.stream());
       const StreamSpan& span = *by_stream[stream].at(next[stream]++);
       const auto nanoseconds = [&](double seconds) {
         return std::llround(1e9 * (seconds - result.begin_seconds));
@@ -163,6 +163,9 @@ class Session::Impl {
   }
 
  private:
+  // The first steps, and some before each fiftieth: enough to see whether times are as assumed.
+  static bool is_looked_at(std::int64_t step) { return step < 3 || step % 50 >= 47; }
+
   template <class Visit>
   void for_each_piece(TensorId tensor, Visit&& visit) {
     for (const auto& bound : executable_.tensor(tensor)) {
@@ -196,7 +199,7 @@ class Session::Impl {
     totals.times.stall_seconds += times.stall_seconds;
     totals.times.offload_seconds += times.offload_seconds;
     totals.times.prefetch_seconds += times.prefetch_seconds;
-    totals.tier = runner().tier() != nullptr ? runner().tier()->description() : "";
+    totals.tier = runner().tiers_description();
   }
 
   void write(TensorId tensor, const std::function<void(std::int64_t first, std::span<float> values)>& make) {

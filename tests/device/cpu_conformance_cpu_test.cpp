@@ -1,5 +1,6 @@
 #include "device/device_conformance.h"
 
 namespace vdnn::testing {
-INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance, ::testing::Values("cpu"));
+INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance, ::testing::Values(TestedDevice{"cpu"}));
+INSTANTIATE_TEST_SUITE_P(Cpu, HostDeviceConformance, ::testing::Values(TestedDevice{"cpu"}));
 }  // namespace vdnn::testing

@@ -1,5 +1,6 @@
 #include "device/device_conformance.h"
 
 namespace vdnn::testing {
-INSTANTIATE_TEST_SUITE_P(Reference, DeviceConformance, ::testing::Values("reference"));
+INSTANTIATE_TEST_SUITE_P(Reference, DeviceConformance, ::testing::Values(TestedDevice{"reference"}));
+INSTANTIATE_TEST_SUITE_P(Reference, HostDeviceConformance, ::testing::Values(TestedDevice{"reference"}));
 }  // namespace vdnn::testing

@@ -118,7 +118,7 @@ TEST(PlanJson, EveryMissingMemberIsAModelError) {
 }
 
 TEST(PlanJson, TextThatIsNoPlanIsAModelError) {
-  for (const auto* text : {"", "null", "[]", "{}", "1", "\"plan\"", "{\"vdnn_plan\": 2}", "not json"}) {
+  for (const auto* text : {"", "null", "[]", "{}", "1", "\"plan\"", "{\"vdnn_plan\": 3}", "not json"}) {
     EXPECT_THROW(read_plan(text), ModelError) << text;
   }
   EXPECT_THROW(read_plan(std::string(1'000'000, '[')), ModelError);

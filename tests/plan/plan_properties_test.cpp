@@ -41,9 +41,10 @@ void add_plans(std::uint64_t seed, std::vector<Case>& cases) {
       if (policy.chooses_algorithms && algorithms == Algorithms::performance) continue;
       PlanRequest request{.policy = policy.name, .algorithms = algorithms, .budget_bytes = kUnlimited};
       const auto add = [&] {
-        cases.push_back({policy, program, *program, request, make_plan(*program, request).plan.value(),
-                         fmt::format("seed {} {} {} in {}", seed, policy.name, algorithms_name(algorithms),
-                                     request.budget_bytes)});
+        cases.push_back(
+            {policy, program, *program, request, make_plan(*program, request).plan.value(),
+             fmt::format("seed {} {} {} in {}, {} near", seed, policy.name, algorithms_name(algorithms),
+                         request.budget_bytes, request.links.near_capacity_bytes)});
         return cases.back().plan.peak_bytes;
       };
       const std::int64_t unlimited = add();
@@ -52,6 +53,10 @@ void add_plans(std::uint64_t seed, std::vector<Case>& cases) {
         request.budget_bytes = least + (unlimited - least) * eighths / 8;
         add();
         if (least == unlimited) break;
+        // Half of what moves has to go to the far tier.
+        request.links.near_capacity_bytes = cases.back().plan.tier_bytes / 2;
+        if (request.links.near_capacity_bytes > 0) add();
+        request.links.near_capacity_bytes = Links{}.near_capacity_bytes;
       }
     }
   }
@@ -106,6 +111,15 @@ TEST(PlanProperties, P5WithEnoughMemoryNothingMovesAndTheFastestKernelsRun) {
     EXPECT_EQ(c.plan.assignment, assign_candidates(c.program, Algorithms::performance));
   });
   EXPECT_GT(bound, 0);
+}
+
+TEST(PlanProperties, TheNearTierHoldsNoMoreThanItsCapacity) {
+  int with_far_tier = 0;
+  for_each_plan([&](const Case& c) {
+    EXPECT_LE(c.plan.tier_bytes, c.request.links.near_capacity_bytes);
+    with_far_tier += c.plan.far_tier_bytes > 0 ? 1 : 0;
+  });
+  EXPECT_GT(with_far_tier, 100);
 }
 
 TEST(PlanProperties, P6ThePeakHoldsTheLargestWorkingSetOfAKernel) {

@@ -27,6 +27,7 @@ std::int64_t plans_asked() {
 struct Tally {
   std::int64_t plans = 0;
   std::int64_t with_copies = 0;
+  std::int64_t with_both_tiers = 0;
   std::int64_t with_recomputations = 0;
   std::int64_t away_between_steps = 0;
   std::string violation;
@@ -40,7 +41,8 @@ class RandomPlans {
     request_.budget_bytes = kUnlimited;
     const double bytes_per_second = draws_.one_of<double>({1e7, 1e9, 1e11});
     request_.links = {.offload_bytes_per_s = bytes_per_second,
-                      .prefetch_bytes_per_s = 0.7 * bytes_per_second};
+                      .prefetch_bytes_per_s = 0.7 * bytes_per_second,
+                      .near_capacity_bytes = draws_.one_of<std::int64_t>({INT64_MAX, 0, 1 << 17, 1 << 20})};
   }
 
   void make(int count) {
@@ -71,7 +73,8 @@ class RandomPlans {
     plan.budget_bytes = plan.peak_bytes;
     order_accesses(program_, plan.steps, plan.placements);
     ++tally_.plans;
-    tally_.with_copies += plan.tier_bytes > 0 ? 1 : 0;
+    tally_.with_copies += plan.tier_bytes + plan.far_tier_bytes > 0 ? 1 : 0;
+    tally_.with_both_tiers += plan.tier_bytes > 0 && plan.far_tier_bytes > 0 ? 1 : 0;
     tally_.with_recomputations += result.decisions.launches.size() > program_.kernels.size() ? 1 : 0;
     tally_.away_between_steps +=
         std::any_of(result.decisions.movements.begin(), result.decisions.movements.end(),
@@ -109,6 +112,7 @@ TEST(RandomPlans, EveryOneIsVerified) {
     EXPECT_EQ(tally.violation, "");
     sum.plans += tally.plans;
     sum.with_copies += tally.with_copies;
+    sum.with_both_tiers += tally.with_both_tiers;
     sum.with_recomputations += tally.with_recomputations;
     sum.away_between_steps += tally.away_between_steps;
   }
@@ -116,6 +120,7 @@ TEST(RandomPlans, EveryOneIsVerified) {
              sum.with_copies, sum.with_recomputations, sum.away_between_steps);
   EXPECT_GE(sum.plans, plans_asked() / 8 * 8);
   EXPECT_GT(sum.with_copies, sum.plans / 10);
+  EXPECT_GT(sum.with_both_tiers, sum.plans / 100);
   EXPECT_GT(sum.with_recomputations, sum.plans / 100);
   EXPECT_GT(sum.away_between_steps, sum.plans / 100);
 }

@@ -97,6 +97,22 @@ TEST(Simulate, TheSlowdownEndsWithTheCopy) {
   EXPECT_EQ(simulation.step_nanoseconds[2], (Interval{1'000'000, 8'500'000}));
 }
 
+// The offload takes 8 ms, to 9; the prefetch 2 ms, to 11; the last kernel 4 ms.
+TEST(Simulate, TheFarTierHasItsOwnRates) {
+  Links links = kLinks;
+  links.far_offload_bytes_per_s = 4096 / 8e-3;
+  links.far_prefetch_bytes_per_s = 4096 / 2e-3;
+  links.offload_slowdown = links.prefetch_slowdown = 2;  // of copies that there are none of
+  const Program program = three_kernels();
+  Plan plan = moving_plan(program);
+  for (auto& step : plan.steps) step.tier = TierLevel::far;
+  const Simulation simulation = simulate(program, plan, links);
+  EXPECT_EQ(simulation.step_nanoseconds[1], (Interval{1'000'000, 9'000'000}));
+  EXPECT_EQ(simulation.step_nanoseconds[2], (Interval{1'000'000, 3'000'000}));
+  EXPECT_EQ(simulation.step_nanoseconds[3], (Interval{9'000'000, 11'000'000}));
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 15e-3);
+}
+
 // Two maps cross: each direction at half its rate while both copy.
 TEST(Simulate, CopiesOfBothDirectionsShareTheLink) {
   Links links = kLinks;

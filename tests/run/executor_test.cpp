@@ -89,6 +89,32 @@ TEST(Executor, LaunchesKernelsAgainBitForBit) {
   EXPECT_GT(again, 50U);
 }
 
+// Half of what moves has no room in the nearest tier.
+TEST(Executor, TrainsOverTwoTiersBitForBitUnderEveryPolicy) {
+  std::int64_t far_bytes = 0;
+  for (const auto& graph : moving_networks()) {
+    const TemporaryDirectory cache;
+    Job unlimited(graph, {.device = "reference", .cache_directory = cache.path(), .links = Links{}});
+    const auto oracle = train(unlimited, unlimited.plan(request("oracle")), {});
+    for (const auto& policy : policies()) {
+      const std::int64_t near_bytes = tightest_plan(unlimited, request(policy.name)).tier_bytes / 2;
+      PlanRequest capped = request(policy.name);
+      capped.links.near_capacity_bytes = near_bytes;
+      Job job(graph, {.device = "reference", .cache_directory = cache.path(), .links = capped.links});
+      const Plan plan = tightest_plan(job, capped);
+      EXPECT_LE(plan.tier_bytes, near_bytes);
+      far_bytes += plan.far_tier_bytes;
+      const auto run = train(job, plan,
+                             {.tier = std::make_shared<FaultyTier>(),
+                              .far_tier = std::make_shared<FaultyTier>(),
+                              .poison = true,
+                              .random_delay_seconds = kDelaySeconds});
+      expect_same_training(run, oracle, fmt::format("{}, {}", graph.name(), policy.name));
+    }
+  }
+  EXPECT_GT(far_bytes, 0);
+}
+
 TEST(Executor, RandomDelaysChangeNothing) {
   Job job(chain(), {.device = "reference"});
   const Plan plan = tightest_plan(job, request("vdnn-all"));
@@ -179,7 +205,7 @@ TEST(Executor, RefusesAPlanThatMovesWithoutATier) {
   const Plan plan = tightest_plan(job, request("vdnn-all"));
   const auto context =
       job.executable().open({.budget_bytes = plan.budget_bytes, .planned_bytes = plan.peak_bytes});
-  EXPECT_EQ(error_message<UsageError>([&] { Executor(*context, job.program(), plan, nullptr, {}); }),
+  EXPECT_EQ(error_message<UsageError>([&] { Executor(*context, job.program(), plan, {}, {}); }),
             fmt::format("the plan moves {} bytes, but there is no tier to move them to", plan.tier_bytes));
 }
 
@@ -189,7 +215,7 @@ TEST(Executor, KnowsWhatIsKeptBetweenSteps) {
   const auto context =
       job.executable().open({.budget_bytes = plan.budget_bytes, .planned_bytes = plan.peak_bytes});
   FaultyTier tier;
-  const Executor executor(*context, job.program(), plan, &tier, {});
+  const Executor executor(*context, job.program(), plan, {.near = &tier}, {});
   int released = 0;
   for (std::size_t b = 0; b < job.program().buffers.size(); ++b) {
     const Buffer& buffer = job.program().buffers[b];

@@ -122,8 +122,8 @@ TEST_F(ChangingPlans, WhereCopiesAreFarSlowerAFasterPlanForThemIsFound) {
     ++found;
     EXPECT_EQ(better->plan.assignment, plan.assignment);
     EXPECT_LE(better->plan.peak_bytes, plan.budget_bytes);
-    EXPECT_NEAR(better->offload_ratio, 40, 0.5);
-    EXPECT_NEAR(better->kernel_ratio, 1, 0.05);
+    EXPECT_NEAR(better->ratio(StreamKind::offload), 40, 0.5);
+    EXPECT_NEAR(better->ratio(StreamKind::compute), 1, 0.05);
     EXPECT_LT(better->seconds_now, better->seconds_before);
     EXPECT_THAT(verify_plan(job_.program(), better->plan), ::testing::IsEmpty());
   }

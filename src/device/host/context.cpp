@@ -33,19 +33,13 @@ void HostContext::launch(KernelId kernel, int candidate, std::span<const std::in
                    });
 }
 
-void HostContext::copy_out(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-                           std::int64_t tier_offset_bytes) {
-  const std::span<const std::byte> source(arena_.data() + arena_offset_bytes,
-                                          static_cast<std::size_t>(bytes));
-  streams_.enqueue(StreamKind::offload, "offload",
-                   [&tier, source, tier_offset_bytes] { tier.write(tier_offset_bytes, source); });
-}
-
-void HostContext::copy_in(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-                          std::int64_t tier_offset_bytes) {
-  const std::span<std::byte> destination(arena_.data() + arena_offset_bytes, static_cast<std::size_t>(bytes));
-  streams_.enqueue(StreamKind::prefetch, "prefetch",
-                   [&tier, destination, tier_offset_bytes] { tier.read(tier_offset_bytes, destination); });
+void HostContext::copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+                       std::int64_t tier_offset_bytes) {
+  const std::span<std::byte> memory(arena_.data() + arena_offset_bytes, static_cast<std::size_t>(bytes));
+  const bool out = is_offload(stream);
+  streams_.enqueue(stream, std::string(stream_name(stream)), [&tier, memory, tier_offset_bytes, out] {
+    out ? tier.write(tier_offset_bytes, memory) : tier.read(tier_offset_bytes, memory);
+  });
 }
 
 void HostContext::poison(std::int64_t arena_offset_bytes, std::int64_t bytes) {

@@ -25,7 +25,7 @@ class HostCode {
                            std::span<float> values) const = 0;
 };
 
-// DeviceContext for host memory: kernels on one thread, copies on two more.
+// DeviceContext for host memory: kernels on one thread, copies on others.
 class HostContext : public DeviceContext {
  public:
   // `program` and `code` must outlive the context.
@@ -34,10 +34,8 @@ class HostContext : public DeviceContext {
 
   void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
               const StepScalars& scalars) override;
-  void copy_out(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-                std::int64_t tier_offset_bytes) override;
-  void copy_in(std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
-               std::int64_t tier_offset_bytes) override;
+  void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+            std::int64_t tier_offset_bytes) override;
   void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) override;
   void record(EventId event, StreamKind stream) override { streams_.record(event, stream); }
   void wait(StreamKind stream, EventId event) override { streams_.wait(stream, event); }
@@ -63,7 +61,7 @@ class HostContext : public DeviceContext {
   }
   [[nodiscard]] std::int64_t measured_peak_bytes() const override { return arena_.resident_extent_bytes(); }
   [[nodiscard]] StreamTimes times() const override { return streams_.times(); }
-  void enable_spans() override { streams_.enable_spans(); }
+  void measure(bool on) override { streams_.measure(on); }
   std::vector<StreamSpan> take_spans() override { return streams_.take_spans(); }
 
  private:

@@ -17,7 +17,7 @@ HostStreams::HostStreams(Work on_compute_thread, double random_delay_seconds, st
     : on_compute_thread_(std::move(on_compute_thread)),
       random_delay_seconds_(random_delay_seconds),
       delays_(delay_seed, 0xde1a7, 0) {
-  for (const auto kind : {StreamKind::compute, StreamKind::offload, StreamKind::prefetch}) {
+  for (const auto kind : kStreamKinds) {
     stream(kind).thread = std::thread([this, kind] { run(kind); });
   }
 }
@@ -105,7 +105,7 @@ void HostStreams::perform(StreamKind kind, Task& task, Lock& lock) {
   const auto begin = Clock::now();
   if (!task.work) {
     changed_.wait(lock, [&] { return event(task.event).completed >= task.recording; });
-    self.wait_seconds += seconds_between(begin, Clock::now());
+    if (measures_) self.wait_seconds += seconds_between(begin, Clock::now());
     return;
   }
   if (error_) return;
@@ -119,12 +119,11 @@ void HostStreams::perform(StreamKind kind, Task& task, Lock& lock) {
   task.work = nullptr;
   lock.lock();
   if (error && !error_) error_ = error;
+  if (!measures_) return;
   const auto end = Clock::now();
   self.busy_seconds += seconds_between(begin, end);
-  if (keep_spans_) {
-    spans_.push_back(
-        {kind, std::move(task.name), seconds_between(opened_, begin), seconds_between(opened_, end)});
-  }
+  spans_.push_back(
+      {kind, std::move(task.name), seconds_between(opened_, begin), seconds_between(opened_, end)});
 }
 
 void HostStreams::delay(StreamKind kind, std::uint64_t count) const {
@@ -134,16 +133,16 @@ void HostStreams::delay(StreamKind kind, std::uint64_t count) const {
 
 StreamTimes HostStreams::times() const {
   const Lock lock(mutex_);
-  const auto& compute = streams_[static_cast<std::size_t>(StreamKind::compute)];
-  return {.kernel_seconds = compute.busy_seconds,
-          .stall_seconds = compute.wait_seconds,
-          .offload_seconds = streams_[static_cast<std::size_t>(StreamKind::offload)].busy_seconds,
-          .prefetch_seconds = streams_[static_cast<std::size_t>(StreamKind::prefetch)].busy_seconds};
+  const auto busy = [this](StreamKind kind) { return streams_[index_of(kind)].busy_seconds; };
+  return {.kernel_seconds = busy(StreamKind::compute),
+          .stall_seconds = streams_[index_of(StreamKind::compute)].wait_seconds,
+          .offload_seconds = busy(StreamKind::offload) + busy(StreamKind::far_offload),
+          .prefetch_seconds = busy(StreamKind::prefetch) + busy(StreamKind::far_prefetch)};
 }
 
-void HostStreams::enable_spans() {
+void HostStreams::measure(bool on) {
   const Lock lock(mutex_);
-  keep_spans_ = true;
+  measures_ = on;
 }
 
 std::vector<StreamSpan> HostStreams::take_spans() {

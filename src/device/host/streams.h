@@ -17,7 +17,7 @@
 
 namespace vdnn {
 
-// The three streams of a host context: a queue and a thread each, with events between them. Work that
+// The streams of a host context: a queue and a thread each, with events between them. Work that
 // throws is remembered; from then on work is skipped while events still complete, so nobody hangs.
 class HostStreams {
  public:
@@ -37,7 +37,7 @@ class HostStreams {
   void synchronize();
 
   [[nodiscard]] StreamTimes times() const;
-  void enable_spans();
+  void measure(bool on);
   std::vector<StreamSpan> take_spans();
 
  private:
@@ -74,7 +74,7 @@ class HostStreams {
   std::vector<Event> events_;
   std::exception_ptr error_;
   bool stopping_ = false;
-  bool keep_spans_ = false;
+  bool measures_ = false;
   std::vector<StreamSpan> spans_;
   Work on_compute_thread_;
   double random_delay_seconds_;

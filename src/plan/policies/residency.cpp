@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "plan/byte_profile.h"
+#include "plan/far_buffers.h"
 #include "plan/policies/movement_times.h"
 #include "plan/policies/recomputation_set.h"
 
@@ -35,9 +36,14 @@ class ResidencyPlanner::Search {
     relieve();
     take_back();
     Launches with_recomputations = add_recomputations();
-    return {{.launches = p_.launches, .movements = movements()},
-            std::move(assignment_),
-            std::move(with_recomputations)};
+    Decisions decisions{.launches = p_.launches, .movements = absences()};
+    decisions.far_buffers = choose_far_buffers(
+        p_.program, decisions.movements, p_.links.near_capacity_bytes, [&](const Movement& movement) {
+          const double round = movement.goes_round ? p_.start(p_.count) : 0;
+          return p_.start(movement.prefetch_with) + round - p_.start(movement.offload_with);
+        });
+    time_copies(decisions);
+    return {std::move(decisions), std::move(assignment_), std::move(with_recomputations)};
   }
 
   // Everything that can be away, and the least workspace.
@@ -257,8 +263,8 @@ class ResidencyPlanner::Search {
     return chosen.launches();
   }
 
-  // The absences, each with the times of its copies.
-  std::vector<Movement> movements() {
+  // What is away, as late as final and as early as needed.
+  [[nodiscard]] std::vector<Movement> absences() const {
     std::vector<Movement> all;
     for (std::size_t g = 0; g < away_.size(); ++g) {
       if (!away_[g]) continue;
@@ -270,10 +276,14 @@ class ResidencyPlanner::Search {
                      .release = one.from + 1,
                      .prefetch_with = p_.goes_round(one) ? one.to - p_.count : one.to});
     }
-    spread_movements(p_, ahead_limit_, needed_, all);
+    return all;
+  }
+
+  void time_copies(Decisions& decisions) {
+    auto& all = decisions.movements;
+    spread_movements(p_, decisions.far_buffers, ahead_limit_, needed_, all);
     std::stable_sort(all.begin(), all.end(),
                      [](const auto& a, const auto& b) { return a.prefetch_with < b.prefetch_with; });
-    return all;
   }
 
   const ResidencyProblem& p_;
