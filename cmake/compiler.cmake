@@ -9,16 +9,21 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 if(VDNN_SANITIZE)
-  add_compile_options(-fsanitize=${VDNN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${VDNN_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
   add_link_options(-fsanitize=${VDNN_SANITIZE})
 endif()
 
 # Warnings and language rules for targets whose code is vdnn's own.
 function(vdnn_own_code target)
   # Without errno and traps, square roots and comparisons vectorise; values do not change.
-  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual)
+  set(options -fno-math-errno -fno-trapping-math -Wall -Wextra -Wshadow -Wno-missing-field-initializers
+              -Wnon-virtual-dtor -Woverloaded-virtual)
+  # Host code's constexpr functions, such as those of counter-based random numbers, run on the device, too.
+  set(cuda_options --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers)
   if(VDNN_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    list(APPEND options -Werror)
+    list(APPEND cuda_options -Werror=all-warnings)
   endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>"
+                                           "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
 endfunction()

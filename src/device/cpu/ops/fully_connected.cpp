@@ -93,10 +93,6 @@ std::string text(const Sizes& s) {
 
 }  // namespace
 
-std::int64_t rows_per_slice(std::int64_t outputs, std::int64_t inputs) {
-  return std::clamp<std::int64_t>(64 * kMiB / (inputs * 4), 1, outputs);
-}
-
 void lower_fully_connected(Lowering& lowering, const TrainingOp& op) {
   std::vector<View> reads = {lowering.plain(op.inputs[0], op)};
   for (std::size_t i = 1; i < op.inputs.size(); ++i) reads.push_back(lowering.view(op.inputs[i], op.layer));
@@ -110,8 +106,9 @@ void lower_fully_connected(Lowering& lowering, const TrainingOp& op) {
 void lower_fully_connected_backward_data(Lowering& lowering, const TrainingOp& op) {
   const TensorId dx = op.outputs[0];
   const Layout layout = lowering.layout(dx);
-  const View target = layout.is_plain() ? lowering.view(dx, op.layer)
-                                        : lowering.temporary(dx, "_plain", op.layer, {layout.shape, 0});
+  const View target = layout.is_plain()
+                          ? lowering.view(dx, op.layer)
+                          : lowering.temporary(dx, "_plain", op.layer, plain_desc(layout.shape));
   const Sizes s = sizes(layout.shape, lowering.shape(op.inputs[1]));
   lowering.emit(op, {lowering.view(op.inputs[0], op.layer), lowering.view(op.inputs[1], op.layer)}, {target},
                 fmt::format("fully_connected_backward_data {}", text(s)),

@@ -24,10 +24,8 @@ void lower_batch_norm_statistics(Lowering& lowering, const TrainingOp& op);
 void lower_softmax_cross_entropy(Lowering& lowering, const TrainingOp& op);
 void lower_softmax_cross_entropy_backward(Lowering& lowering, const TrainingOp& op);
 
-// Rows of a fully connected weight [outputs x inputs] that are learned together: at most 64 MiB, so
-// that a large weight never needs its whole gradient and optimizer state at once.
-std::int64_t rows_per_slice(std::int64_t outputs, std::int64_t inputs);
-// The gradient of those rows, as a kernel of its own before their update. Biases come with the first.
+// The gradient of some rows (rows_per_slice), as a kernel of its own before their update. Biases come with
+// the first.
 void emit_weight_gradient_slice(Lowering& lowering, const TrainingOp& gradient, std::int64_t first_row,
                                 std::int64_t rows);
 

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/cuda/toolkit/elements.h"
+#include "device/cuda/toolkit/ops/ops.h"
+
+namespace vdnn::cuda {
+namespace {
+
+// Element-wise kernels run over whole buffers: layouts have no padding, and are the same on both sides.
+class Elementwise : public CudaKernel {
+ public:
+  using Body = void (*)(const Call& call, std::int64_t count);
+  Elementwise(Body body, std::int64_t count) : body_(body), count_(count) {}
+
+  void run(int, const Call& call) override { body_(call, count_); }
+
+ private:
+  Body body_;
+  std::int64_t count_;
+};
+
+void lower_elementwise(Lowering& lowering, const TrainingOp& op, Elementwise::Body body) {
+  std::vector<View> reads;
+  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
+  const View y = lowering.view(op.outputs[0], op.layer);
+  lowering.emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), y.bytes / 4),
+                [&] { return std::make_shared<Elementwise>(body, y.bytes / 4); });
+}
+
+// Reads gradient, weight and momentum; writes weight and momentum.
+class SgdUpdateKernel : public CudaKernel {
+ public:
+  SgdUpdateKernel(const SgdAttributes& attributes, bool with_momentum, std::int64_t count)
+      : attributes_(attributes), with_momentum_(with_momentum), count_(count) {}
+
+  void run(int, const Call& call) override {
+    sgd_update({.gradient = call.floats(0),
+                .weight = call.floats(1),
+                .momentum = with_momentum_ ? call.floats(2) : nullptr,
+                .rate = static_cast<float>(call.scalars.learning_rate),
+                .keep = static_cast<float>(attributes_.momentum),
+                .decay = static_cast<float>(attributes_.weight_decay)},
+               count_, call.stream);
+  }
+
+ private:
+  SgdAttributes attributes_;
+  bool with_momentum_;
+  std::int64_t count_;
+};
+
+void emit_update(Lowering& lowering, const TrainingOp& op, const View& gradient, const View& weight,
+                 const std::vector<View>& state) {
+  std::vector<View> reads = {gradient, weight};
+  std::vector<View> writes = {weight};
+  reads.insert(reads.end(), state.begin(), state.end());
+  writes.insert(writes.end(), state.begin(), state.end());
+  const auto& a = std::get<SgdAttributes>(op.attributes);
+  const std::int64_t count = weight.bytes / 4;
+  lowering.emit(op, std::move(reads), std::move(writes),
+                fmt::format("sgd_update {} {} {} {}", count, a.momentum, a.weight_decay, state.size()),
+                [&] { return std::make_shared<SgdUpdateKernel>(a, !state.empty(), count); });
+}
+
+// The gradient of each slice of rows, and at once its update.
+void lower_sliced_update(Lowering& lowering, const TrainingOp& op) {
+  const Shape& shape = lowering.shape(op.inputs[1]);
+  const View weight = lowering.view(op.inputs[1], op.layer);
+  const auto& ops = lowering.graph().ops;
+  const auto gradient = std::find_if(ops.begin(), ops.end(), [&](const TrainingOp& other) {
+    return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
+  });
+  const std::int64_t slice = rows_per_slice(shape[0], shape[1]);
+  for (std::int64_t row = 0; row < shape[0]; row += slice) {
+    const std::int64_t rows = std::min(slice, shape[0] - row);
+    emit_weight_gradient_slice(lowering, *gradient, row, rows);
+    const auto piece = [&](TensorId id) {
+      return lowering.piece(id, op.layer, row * shape[1], rows * shape[1]);
+    };
+    std::vector<View> state;
+    for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(piece(op.inputs[i]));
+    emit_update(lowering, op, piece(op.inputs[0]), {weight.buffer, row * shape[1] * 4, rows * shape[1] * 4},
+                state);
+  }
+}
+
+}  // namespace
+
+void lower_relu(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, [](const Call& call, std::int64_t count) {
+    relu(call.floats(0), call.floats(1), count, call.stream);
+  });
+}
+
+void lower_relu_backward(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, [](const Call& call, std::int64_t count) {
+    relu_backward(call.floats(0), call.floats(1), call.floats(2), count, call.stream);
+  });
+}
+
+void lower_add(Lowering& lowering, const TrainingOp& op) {
+  lower_elementwise(lowering, op, [](const Call& call, std::int64_t count) {
+    add(call.floats(0), call.floats(1), call.floats(2), count, call.stream);
+  });
+}
+
+void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
+  const Shape& shape = lowering.shape(op.inputs[1]);
+  if (shape.rank() == 2 && rows_per_slice(shape[0], shape[1]) < shape[0]) {
+    return lower_sliced_update(lowering, op);
+  }
+  // Of one shape and so of one layout: gradient, weight and state.
+  std::vector<View> state;
+  for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(lowering.view(op.inputs[i], op.layer));
+  emit_update(lowering, op, lowering.view(op.inputs[0], op.layer), lowering.view(op.inputs[1], op.layer),
+              state);
+}
+
+}  // namespace vdnn::cuda
