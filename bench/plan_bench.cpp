@@ -37,12 +37,15 @@ Job& chain(std::int64_t layers) {
   return *known;
 }
 
-// A quarter of what everything resident takes, so that there is something to decide.
+// A quarter of what everything resident takes, so that there is something to decide; more where the policy
+// needs it.
 vdnn::PlanRequest request(Job& job, const std::string& policy) {
   vdnn::PlanRequest all{.policy = "baseline", .budget_bytes = std::int64_t{1} << 50};
   all.budget_bytes = vdnn::make_plan(job.program(), all).plan->peak_bytes / 4;
   all.policy = policy;
   all.links = job.links();
+  const auto made = vdnn::make_plan(job.program(), all);
+  if (made.infeasible) all.budget_bytes = made.infeasible->least_budget_bytes;
   return all;
 }
 

@@ -19,6 +19,7 @@ struct PeakResident {
 struct Trip {
   std::string buffer;
   std::int64_t bytes = 0;
+  TierLevel tier = TierLevel::near;
   Interval offload_nanoseconds;
   Interval prefetch_nanoseconds;
   std::string leaves_with;  // the kernel that runs while it leaves; empty where it is dropped without a copy

@@ -55,6 +55,7 @@ enum class OpKind {
   softmax_cross_entropy_backward,
   sgd_update,
 };
+inline constexpr OpKind kLastOpKind = OpKind::sgd_update;
 std::string_view op_name(OpKind kind);
 
 enum class Initializer { he_normal, glorot_uniform, zeros, ones };

@@ -18,15 +18,16 @@ namespace vdnn {
 
 struct JobOptions {
   std::string device = "cpu";
+  DeviceOptions device_options{};
   int threads = 0;  // 0: as many as the process may use
   SgdAttributes optimizer{};
   // Directory of measured kernel times; empty: $XDG_CACHE_HOME/vdnn, else ~/.cache/vdnn.
   std::string cache_directory;
   std::string spill_directory;  // that links() measures; empty: $VDNN_SPILL, else /var/tmp
   std::optional<Links> links;   // assumed instead of measured
-  // Of host memory below a device with memory of its own; the rest goes to disk. 0: what is free, less a
-  // reserve. Nothing to devices whose memory is the host's.
-  std::int64_t host_memory_bytes = 0;
+  // Of host memory below a device with memory of its own, refused for others: what moves and does not fit
+  // there goes to disk. -1: what is free, less a reserve.
+  std::int64_t host_memory_bytes = -1;
   // Called while kernels are measured.
   std::function<void(std::int64_t done, std::int64_t total)> on_measure;
 };
@@ -34,7 +35,8 @@ struct JobOptions {
 // A network differentiated and lowered to a device, ready to be planned and trained, any number of times.
 class Job {
  public:
-  // Throws UsageError for an unknown device and UnsupportedError for ops that it lacks.
+  // Throws UsageError for an unknown device or options that it does not have, UnsupportedError for ops that
+  // it lacks.
   Job(const Graph& graph, const JobOptions& options);
   ~Job();
   Job(const Job&) = delete;

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "vdnn/bytes.h"
+#include "vdnn/device.h"
+#include "vdnn/error.h"
 #include "vdnn/zoo.h"
 
 namespace vdnn::cli {
@@ -50,15 +54,40 @@ void list_policies(const std::string& json) {
 void list_devices(const std::string& json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& name : device_names()) {
-    const auto device = open_device(name)->description();
-    rows.push_back({{"name", name},
-                    {"summary", device.summary},
-                    {"free_bytes", device.free_bytes},
-                    {"threads", device.threads}});
-    if (json != "-") {
-      tell(stdout, "{:<10} {} free, {} threads, {}\n", name, format_bytes(device.free_bytes), device.threads,
-           device.summary);
+    nlohmann::json row = {{"name", name}, {"available", true}};
+    std::string text;
+    try {
+      const auto device = open_device(name)->description();
+      row.update(
+          {{"summary", device.summary}, {"free_bytes", device.free_bytes}, {"threads", device.threads}});
+      text = fmt::format("{} free, {} threads, {}", format_bytes(device.free_bytes), device.threads,
+                         device.summary);
+    } catch (const Error& error) {
+      row.update({{"available", false}, {"why_not", error.what()}});
+      text = fmt::format("not here: {}", error.what());
     }
+    if (json != "-") tell(stdout, "{:<10} {}\n", name, text);
+    rows.push_back(std::move(row));
+  }
+  write_json(rows, json);
+}
+
+// What the devices with kernels have them for; of a GPU whether there is one here or not.
+void list_ops(const std::string& json) {
+  constexpr std::array kDevices = {"cpu", "cuda", "reference"};
+  nlohmann::json rows = nlohmann::json::array();
+  if (json != "-") tell(stdout, "{:<34} {:<10} {:<10} {}\n", "op", kDevices[0], kDevices[1], kDevices[2]);
+  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
+    const auto op = static_cast<OpKind>(kind);
+    nlohmann::json row = {{"op", op_name(op)}};
+    std::string text = fmt::format("{:<34}", op_name(op));
+    for (const char* device : kDevices) {
+      const bool has = supports(device, op);
+      row[device] = has;
+      text += fmt::format(" {:<10}", has ? "yes" : "-");
+    }
+    if (json != "-") tell(stdout, "{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+    rows.push_back(std::move(row));
   }
   write_json(rows, json);
 }
@@ -84,6 +113,7 @@ void add_lists(CLI::App& app) {
   };
   add_list("policies", "List the memory policies", list_policies);
   add_list("devices", "List the devices that run programs here", list_devices);
+  add_list("ops", "List the ops, and which devices have kernels for them", list_ops);
 }
 
 }  // namespace vdnn::cli

@@ -113,10 +113,13 @@ void print_trips(FILE* out, const Answer& a, bool all) {
   tell(out, "moves     {} out and {} in, in {} trips, {:.1f} % of the copy time hidden:\n",
        format_bytes(a.simulation.offloaded_bytes), format_bytes(a.simulation.prefetched_bytes), trips.size(),
        100 * a.simulation.hidden_copy_share());
+  if (a.plan.far_tier_bytes > 0)
+    tell(out, "          places for {} in host memory and {} on disk, which is marked *\n",
+         format_bytes(a.plan.tier_bytes), format_bytes(a.plan.far_tier_bytes));
   for (std::size_t i = 0; i < trips.size() && (all || i < kTripsShown); ++i) {
     const std::string leaves = trips[i].leaves_with.empty() ? "dropped" : "with " + trips[i].leaves_with;
-    tell(out, "  {:>9}  {:<22} {}, back before {}\n", format_bytes(trips[i].bytes), trips[i].buffer, leaves,
-         trips[i].needed_by);
+    tell(out, "  {:>9}{} {:<22} {}, back before {}\n", format_bytes(trips[i].bytes),
+         trips[i].tier == TierLevel::far ? '*' : ' ', trips[i].buffer, leaves, trips[i].needed_by);
   }
   if (!all && trips.size() > kTripsShown) tell(out, "  and {} more (--all)\n", trips.size() - kTripsShown);
 }
@@ -274,6 +277,8 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
       {"hidden_copy_share", a.simulation.hidden_copy_share()},
       {"offloaded_bytes", a.simulation.offloaded_bytes},
       {"prefetched_bytes", a.simulation.prefetched_bytes},
+      {"tier_bytes", a.plan.tier_bytes},
+      {"far_tier_bytes", a.plan.far_tier_bytes},
       {"passes", passes},
       {"algorithms", algorithms},
       {"trips", trips},

@@ -86,7 +86,8 @@ void NetworkOptions::add_to(CLI::App& command) {
   command.add_option("--memory", memory, "The budget, such as 2GiB (default what is free)")
       ->check(not_empty());
   command
-      .add_option("--device", device, "cpu, reference, or profile:NAME to predict for a described machine")
+      .add_option("--device", device,
+                  "cpu, cuda (cuda:N), reference, or profile:NAME to predict for a described machine")
       ->capture_default_str();
   command.add_option("--momentum", momentum, "Of stochastic gradient descent")
       ->capture_default_str()
@@ -96,6 +97,12 @@ void NetworkOptions::add_to(CLI::App& command) {
       ->check(number_between(0, kNoLimit));
   command.add_option("--threads", threads, "Default: as many as the process may use")
       ->check(number_between(1, 4096));
+  command
+      .add_option("--host-memory", host_memory,
+                  "Host memory that a GPU's copies may take (default what is free); the rest goes to disk")
+      ->check(not_empty());
+  command.add_flag("--tf32", tf32, "On a GPU: products of float32 with 10 bits of mantissa, faster");
+  command.add_flag("--fast", fast, "On a GPU: also algorithms whose last bits differ from run to run");
   command.add_option("--spill", spill,
                      "Directory on a disk for offloaded maps (default $VDNN_SPILL, else /var/tmp)");
   command.add_option("--cache", cache, "Directory of measured kernel times (default ~/.cache/vdnn)");
@@ -186,17 +193,20 @@ Graph make_graph(const NetworkOptions& options) {
 std::unique_ptr<Job> open_job(const NetworkOptions& options, const Graph& graph) {
   auto measuring = std::make_shared<Progress>("measuring kernels");
   return std::make_unique<Job>(
-      graph, JobOptions{.device = options.device,
-                        .threads = options.threads,
-                        .optimizer = {.momentum = options.momentum, .weight_decay = options.weight_decay},
-                        .cache_directory = options.cache,
-                        .spill_directory = options.spill,
-                        .on_measure = [measuring](std::int64_t done, std::int64_t total) {
-                          measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
-                          if (!interrupted()) return;
-                          say("interrupted while kernels were measured\n");
-                          throw Exit{kFailed};
-                        }});
+      graph,
+      JobOptions{.device = options.device,
+                 .device_options = {.tf32 = options.tf32, .deterministic = !options.fast},
+                 .threads = options.threads,
+                 .optimizer = {.momentum = options.momentum, .weight_decay = options.weight_decay},
+                 .cache_directory = options.cache,
+                 .spill_directory = options.spill,
+                 .host_memory_bytes = options.host_memory.empty() ? -1 : parse_bytes(options.host_memory),
+                 .on_measure = [measuring](std::int64_t done, std::int64_t total) {
+                   measuring->show(done, total, fmt::format("{}/{}, once per machine", done, total));
+                   if (!interrupted()) return;
+                   say("interrupted while kernels were measured\n");
+                   throw Exit{kFailed};
+                 }});
 }
 
 Run open_run(const RunOptions& options) {
@@ -219,7 +229,10 @@ Run open_run(const RunOptions& options) {
 }
 
 SessionOptions session_options(const RunOptions& options) {
-  return {.seed = options.seed, .learning_rate = options.learning_rate, .spill_directory = options.spill};
+  return {.seed = options.seed,
+          .learning_rate = options.learning_rate,
+          .spill_directory = options.spill,
+          .measures_every_step = !options.device.starts_with("cuda")};
 }
 
 void check_writable(const std::string& path) {

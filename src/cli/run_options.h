@@ -28,6 +28,9 @@ struct NetworkOptions {
   double momentum = 0.9;
   double weight_decay = 0;
   int threads = 0;
+  std::string host_memory;
+  bool tf32 = false;
+  bool fast = false;
   std::string spill;
   std::string cache;
   std::string json;

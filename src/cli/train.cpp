@@ -130,7 +130,9 @@ void train(const TrainOptions& options) {
   Run run = open_run(options);
   Plan plan = options.plan.empty() ? plan_job(*run.job, options, run.budget_bytes)
                                    : read_plan_file(options, run.job->program());
-  Session session(*run.job, std::move(plan), run.data, session_options(options));
+  SessionOptions settings = session_options(options);
+  if (!options.trace.empty() || !options.json.empty()) settings.measures_every_step = true;
+  Session session(*run.job, std::move(plan), run.data, settings);
   describe(run, session.plan());
   const std::int64_t count = step_count(options, session.steps_per_epoch(), session.steps_per_epoch());
   std::vector<MeasuredStep> traced;

@@ -59,6 +59,8 @@ std::int64_t different_values(const std::vector<Value>& a, const std::vector<Val
 
 void verify(const VerifyOptions& options) {
   watch_for_interrupts();
+  if (options.fast)
+    throw UsageError("--fast allows bits that differ from run to run, which nothing can be compared with");
   Run run = open_run(options);
   const Plan plan = plan_job(*run.job, options, run.budget_bytes);
   const Plan unlimited = run.job->plan({.policy = "oracle",

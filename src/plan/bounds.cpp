@@ -34,7 +34,15 @@ std::int64_t leanest_bytes(const Program& program, const Kernel& kernel) {
 class ComesBack {
  public:
   ComesBack(const Program& program, const Links& links, std::int64_t kept_in_tier_bytes)
-      : program_(program), links_(links), kept_in_tier_bytes_(kept_in_tier_bytes) {}
+      : program_(program),
+        in_bytes_per_s_(links.prefetch_bytes_per_s),
+        out_bytes_per_s_(links.offload_bytes_per_s),
+        kept_in_tier_bytes_(kept_in_tier_bytes) {
+    if (links.near_capacity_bytes == Links{}.near_capacity_bytes) return;
+    // Both tiers' links at once.
+    in_bytes_per_s_ += links.far_prefetch_bytes_per_s;
+    out_bytes_per_s_ += links.far_offload_bytes_per_s;
+  }
 
   // A buffer that could be recomputed: by its last writer at least, which may make others, too.
   void add_recomputable(KernelId writer, std::int64_t bytes) { by_writer_[writer] += bytes; }
@@ -43,8 +51,8 @@ class ComesBack {
   //   copied(t) + recomputed(t - compute) >= bytes.
   [[nodiscard]] double seconds(std::int64_t bytes, double compute_seconds) const {
     double low = 0;
-    double high = compute_seconds + static_cast<double>(bytes) / links_.prefetch_bytes_per_s +
-                  static_cast<double>(bytes) / links_.offload_bytes_per_s;
+    double high = compute_seconds + static_cast<double>(bytes) / in_bytes_per_s_ +
+                  static_cast<double>(bytes) / out_bytes_per_s_;
     const std::vector<std::pair<double, double>> best = best_first();
     const auto enough = [&](double t) {
       return copied_bytes(t) + recomputed_bytes(best, t - compute_seconds) >= static_cast<double>(bytes);
@@ -57,10 +65,10 @@ class ComesBack {
   }
 
  private:
-  // In over one link; out over the other, but for what the tier has.
+  // In one direction; and out, but for what the tier has.
   [[nodiscard]] double copied_bytes(double seconds) const {
-    return std::min(links_.prefetch_bytes_per_s * seconds,
-                    static_cast<double>(kept_in_tier_bytes_) + links_.offload_bytes_per_s * seconds);
+    return std::min(in_bytes_per_s_ * seconds,
+                    static_cast<double>(kept_in_tier_bytes_) + out_bytes_per_s_ * seconds);
   }
 
   // (bytes, seconds) of each writer, the most bytes by second first.
@@ -88,7 +96,8 @@ class ComesBack {
   }
 
   const Program& program_;
-  const Links& links_;
+  double in_bytes_per_s_;
+  double out_bytes_per_s_;
   std::int64_t kept_in_tier_bytes_;
   std::map<KernelId, std::int64_t> by_writer_;
 };

@@ -27,7 +27,6 @@ void ByteProfile::add(std::int32_t begin, std::int32_t end, std::int64_t bytes) 
 }
 
 void ByteProfile::add(Span span, std::int32_t begin, std::int32_t end, std::int64_t bytes) {
-  if (end <= span.begin || span.end <= begin) return;
   Node& node = nodes_[span.node];
   if (begin <= span.begin && span.end <= end) {
     node.least += bytes;
@@ -36,10 +35,12 @@ void ByteProfile::add(Span span, std::int32_t begin, std::int32_t end, std::int6
     node.pending += bytes;
     return;
   }
-  add(span.left(), begin, end, bytes);
-  add(span.right(), begin, end, bytes);
-  const Node& left = nodes_[span.left().node];
-  const Node& right = nodes_[span.right().node];
+  const Span left_span = span.left();
+  const Span right_span = span.right();
+  if (begin < left_span.end) add(left_span, begin, end, bytes);
+  if (right_span.begin < end) add(right_span, begin, end, bytes);
+  const Node& left = nodes_[left_span.node];
+  const Node& right = nodes_[right_span.node];
   node.least = std::min(left.least, right.least) + node.pending;
   node.most = std::max(left.most, right.most) + node.pending;
   node.sum = left.sum + right.sum + node.pending * (span.end - span.begin);
@@ -64,6 +65,42 @@ std::int64_t ByteProfile::most(Span span, std::int32_t begin, std::int32_t end) 
   return found + node.pending;
 }
 
+std::int32_t ByteProfile::first_above(std::int32_t begin, std::int32_t end, std::int64_t limit) const {
+  return begin < end ? std::min(end, first_above(root(), begin, end, limit)) : end;
+}
+
+// INT32_MAX: none in the span.
+std::int32_t ByteProfile::first_above(Span span, std::int32_t begin, std::int32_t end,
+                                      std::int64_t limit) const {
+  const Node& node = nodes_[span.node];
+  if (node.most <= limit) return INT32_MAX;
+  if (span.end - span.begin == 1) return span.begin;
+  const Span left = span.left();
+  const Span right = span.right();
+  std::int32_t found = INT32_MAX;
+  if (begin < left.end) found = first_above(left, begin, end, limit - node.pending);
+  if (found == INT32_MAX && right.begin < end) found = first_above(right, begin, end, limit - node.pending);
+  return found;
+}
+
+std::int32_t ByteProfile::past_last_above(std::int32_t begin, std::int32_t end, std::int64_t limit) const {
+  return begin < end ? std::max(begin, past_last_above(root(), begin, end, limit)) : begin;
+}
+
+// INT32_MIN: none in the span.
+std::int32_t ByteProfile::past_last_above(Span span, std::int32_t begin, std::int32_t end,
+                                          std::int64_t limit) const {
+  const Node& node = nodes_[span.node];
+  if (node.most <= limit) return INT32_MIN;
+  if (span.end - span.begin == 1) return span.end;
+  const Span left = span.left();
+  const Span right = span.right();
+  std::int32_t found = INT32_MIN;
+  if (right.begin < end) found = past_last_above(right, begin, end, limit - node.pending);
+  if (found == INT32_MIN && begin < left.end) found = past_last_above(left, begin, end, limit - node.pending);
+  return found;
+}
+
 double ByteProfile::clipped_sum(std::int32_t begin, std::int32_t end, std::int64_t limit,
                                 std::int64_t cap) const {
   return begin < end ? clipped_sum(root(), begin, end, limit, cap) : 0;
@@ -71,7 +108,6 @@ double ByteProfile::clipped_sum(std::int32_t begin, std::int32_t end, std::int64
 
 double ByteProfile::clipped_sum(Span span, std::int32_t begin, std::int32_t end, std::int64_t limit,
                                 std::int64_t cap) const {
-  if (end <= span.begin || span.end <= begin) return 0;
   const Node& node = nodes_[span.node];
   if (node.most <= limit) return 0;
   if (begin <= span.begin && span.end <= end) {
@@ -81,8 +117,12 @@ double ByteProfile::clipped_sum(Span span, std::int32_t begin, std::int32_t end,
       return static_cast<double>(node.sum) - length * static_cast<double>(limit);
   }
   // Below, the node's own additions show as a lower limit.
-  return clipped_sum(span.left(), begin, end, limit - node.pending, cap) +
-         clipped_sum(span.right(), begin, end, limit - node.pending, cap);
+  const Span left = span.left();
+  const Span right = span.right();
+  double sum = 0;
+  if (begin < left.end) sum = clipped_sum(left, begin, end, limit - node.pending, cap);
+  if (right.begin < end) sum += clipped_sum(right, begin, end, limit - node.pending, cap);
+  return sum;
 }
 
 }  // namespace vdnn

@@ -15,6 +15,11 @@ class ByteProfile {
   [[nodiscard]] std::int64_t at(std::int32_t position) const;
   [[nodiscard]] std::int64_t most(std::int32_t begin, std::int32_t end) const;  // 0 for an empty range
 
+  // The first position of the range with more than the limit, its end where there is none; and one past the
+  // last such position, its begin where there is none.
+  [[nodiscard]] std::int32_t first_above(std::int32_t begin, std::int32_t end, std::int64_t limit) const;
+  [[nodiscard]] std::int32_t past_last_above(std::int32_t begin, std::int32_t end, std::int64_t limit) const;
+
   // What a relief of at most `cap` at every position of the range is worth: the sum of the bytes above the
   // limit, at each position no more than the cap. Logarithmic but for positions whose neighbours are on the
   // other side of the limit or the cap.
@@ -39,6 +44,10 @@ class ByteProfile {
   void build(Span span, const std::vector<std::int64_t>& bytes);
   void add(Span span, std::int32_t begin, std::int32_t end, std::int64_t bytes);
   [[nodiscard]] std::int64_t most(Span span, std::int32_t begin, std::int32_t end) const;
+  [[nodiscard]] std::int32_t first_above(Span span, std::int32_t begin, std::int32_t end,
+                                         std::int64_t limit) const;
+  [[nodiscard]] std::int32_t past_last_above(Span span, std::int32_t begin, std::int32_t end,
+                                             std::int64_t limit) const;
   [[nodiscard]] double clipped_sum(Span span, std::int32_t begin, std::int32_t end, std::int64_t limit,
                                    std::int64_t cap) const;
   [[nodiscard]] Span root() const { return {1, 0, size_}; }

@@ -105,6 +105,7 @@ class Explainer {
         const Buffer& buffer = program_.buffer(step.buffer);
         all.push_back({.buffer = buffer.name,
                        .bytes = buffer.placed_bytes(),
+                       .tier = step.tier,
                        .offload_nanoseconds = simulation_.step_nanoseconds[s],
                        .leaves_with = launch_after(s),
                        .needed_by = "the next step"});
@@ -114,7 +115,7 @@ class Explainer {
               step.buffer)) {  // dropped: the tier has it from an earlier trip, or from the step before
         const Buffer& buffer = program_.buffer(step.buffer);
         open[step.buffer] = all.size();
-        all.push_back({.buffer = buffer.name, .bytes = buffer.placed_bytes()});
+        all.push_back({.buffer = buffer.name, .bytes = buffer.placed_bytes(), .tier = step.tier});
       }
       Trip& trip = all[open.at(step.buffer)];
       trip.prefetch_nanoseconds = simulation_.step_nanoseconds[s];

@@ -29,10 +29,15 @@ class Job::Impl {
   Impl(const Graph& graph, const JobOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : usable_cpu_count()),
-        device_(open_device(options.device)),
+        device_(open_device(options.device, options.device_options)),
         graph_(differentiate(graph, options.optimizer)),
         executable_(device_->lower(graph_, threads_)) {
     if (options_.cache_directory.empty()) options_.cache_directory = default_cache_directory();
+    if (options.host_memory_bytes >= 0 && !executable_->has_host_memory())
+      throw UsageError(
+          fmt::format("device {} has no memory of its own for which host memory could be the tier below: "
+                      "--host-memory is for GPUs",
+                      options.device));
   }
 
   Plan plan(PlanRequest request) {
@@ -113,6 +118,7 @@ class Job::Impl {
       links_ = options_.links;
     } else if (const auto described = executable_->described_links()) {
       links_ = *described;
+      links_->near_capacity_bytes = near_capacity_bytes();
     } else {
       links_ = measured_links();
     }
@@ -138,7 +144,8 @@ class Job::Impl {
   [[nodiscard]] std::int64_t near_capacity_bytes() const {
     if (options_.links) return options_.links->near_capacity_bytes;
     if (!executable_->has_host_memory()) return Links{}.near_capacity_bytes;
-    if (options_.host_memory_bytes > 0) return options_.host_memory_bytes;
+    if (options_.host_memory_bytes >= 0) return options_.host_memory_bytes;
+    if (executable_->described_links()) return Links{}.near_capacity_bytes;
     return std::max<std::int64_t>(0, free_memory_bytes() - kReserveBytes);
   }
 

@@ -29,6 +29,13 @@ RC_GTEST_PROP(ByteProfile, AnswersAsAPlainListDoes, ()) {
     }
     RC_ASSERT(profile.clipped_sum(begin, end, limit, cap) == sum);
     RC_ASSERT(profile.most(begin, end) == most);
+    const auto above = [&](std::int32_t k) { return bytes[static_cast<std::size_t>(k)] > limit; };
+    auto first = begin;
+    while (first < end && !above(first)) ++first;
+    RC_ASSERT(profile.first_above(begin, end, limit) == first);
+    auto past_last = end;
+    while (past_last > begin && !above(past_last - 1)) --past_last;
+    RC_ASSERT(profile.past_last_above(begin, end, limit) == past_last);
     for (std::int32_t k = 0; k < size; ++k) RC_ASSERT(profile.at(k) == bytes[static_cast<std::size_t>(k)]);
     const auto added = *rc::gen::inRange<std::int64_t>(-30, 30);
     profile.add(begin, end, added);

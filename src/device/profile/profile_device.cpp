@@ -100,6 +100,7 @@ class ProfileExecutable : public Executable {
 
   [[nodiscard]] const Program& program() const override { return lowered_.program; }
   [[nodiscard]] std::optional<Links> described_links() const override { return profile_.links; }
+  [[nodiscard]] bool has_host_memory() const override { return true; }
   [[nodiscard]] std::vector<BoundTensor> tensor(TensorId tensor) const override {
     return {{lowered_.buffer_of[storage_[tensor.index()].index()], 0, counts_[tensor.index()]}};
   }

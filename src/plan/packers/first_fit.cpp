@@ -30,23 +30,25 @@ class PlacedBlocks {
     slices_.resize(kSlices);
   }
 
-  // In order of address, at least those that overlap with the steps. Valid until the next call.
-  const std::vector<Placed>& near(const Interval& steps) {
-    if (!sliced_) return all_;
-    gathered_.clear();
-    const std::size_t first = slice_of(steps.begin);
-    const std::size_t last = slice_of(std::max(steps.begin, steps.end - 1));
-    for (std::size_t slice = first; slice <= last; ++slice) {
-      for (const auto& placed : slices_[slice]) {
-        // Taken in the first of the slices that both are in.
-        if (placed.steps.overlaps(steps) && std::max(first, slice_of(placed.steps.begin)) == slice)
-          gathered_.push_back(placed);
+  // The lowest address at which the block is free of all that overlap with its steps.
+  [[nodiscard]] std::int64_t lowest_free(const Block& block) {
+    std::int64_t offset = 0;
+    const auto goes_on = [&](std::int64_t bottom, std::int64_t top, bool overlaps) {
+      if (bottom >= offset + block.bytes) return false;
+      if (overlaps && top > offset) offset = round_up(top, block.alignment_bytes);
+      return true;
+    };
+    if (!sliced_) {
+      for (const auto& other : all_) {
+        if (!goes_on(other.bottom, other.top, block.steps.overlaps(other.steps))) break;
       }
+      return offset;
     }
-    std::sort(gathered_.begin(), gathered_.end(), is_lower);
-    return gathered_;
+    for (const auto& [bottom, top] : in_the_way(block.steps)) {
+      if (!goes_on(bottom, top, true)) break;
+    }
+    return offset;
   }
-
   void add(const Placed& placed) {
     if (!sliced_) {
       all_.insert(std::upper_bound(all_.begin(), all_.end(), placed, is_lower), placed);
@@ -58,6 +60,28 @@ class PlacedBlocks {
   }
 
  private:
+  struct Range {
+    std::int64_t bottom = 0;
+    std::int64_t top = 0;
+  };
+
+  // Addresses of all that overlap with the steps, in order. Valid until the next call.
+  const std::vector<Range>& in_the_way(const Interval& steps) {
+    gathered_.clear();
+    const std::size_t first = slice_of(steps.begin);
+    const std::size_t last = slice_of(std::max(steps.begin, steps.end - 1));
+    for (std::size_t slice = first; slice <= last; ++slice) {
+      for (const auto& placed : slices_[slice]) {
+        // Taken in the first of the slices that both are in.
+        if (placed.steps.overlaps(steps) && std::max(first, slice_of(placed.steps.begin)) == slice)
+          gathered_.push_back({placed.bottom, placed.top});
+      }
+    }
+    std::sort(gathered_.begin(), gathered_.end(),
+              [](const Range& a, const Range& b) { return a.bottom < b.bottom; });
+    return gathered_;
+  }
+
   static constexpr std::size_t kFew = 1000;
   static constexpr std::int64_t kSlices = 128;
 
@@ -69,7 +93,7 @@ class PlacedBlocks {
   std::int64_t slice_steps_ = 1;
   std::vector<Placed> all_;
   std::vector<std::vector<Placed>> slices_;
-  std::vector<Placed> gathered_;
+  std::vector<Range> gathered_;
 };
 
 }  // namespace
@@ -80,12 +104,7 @@ std::int64_t first_fit(std::span<Block> blocks, std::span<const std::uint32_t> o
   std::int64_t extent = 0;
   for (const auto index : order) {
     Block& block = blocks[index];
-    std::int64_t offset = 0;
-    for (const auto& other : placed.near(block.steps)) {
-      if (other.bottom >= offset + block.bytes) break;
-      if (other.top > offset && block.steps.overlaps(other.steps))
-        offset = round_up(other.top, block.alignment_bytes);
-    }
+    const std::int64_t offset = placed.lowest_free(block);
     block.offset_bytes = offset;
     placed.add({offset, offset + block.bytes, block.steps});
     extent = std::max(extent, offset + block.bytes);

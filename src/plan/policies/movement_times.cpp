@@ -24,8 +24,13 @@ class Spreader {
       const double end = std::min(link_free_until, p_.start(movement.prefetch_with));
       const double start = end - seconds(bytes, far ? StreamKind::far_prefetch : StreamKind::prefetch);
       const std::int32_t earliest = movement.goes_round ? 0 : movement.release + 1;
+      // The last launch that begins early enough.
+      const auto early = std::upper_bound(p_.starts.begin(), p_.starts.end(), start) - p_.starts.begin() - 1;
       std::int32_t& with = movement.prefetch_with;
-      while (with > earliest && p_.start(with) > start && take_room(with - 1, bytes)) --with;
+      const std::int32_t from = std::min(with, std::max(earliest, static_cast<std::int32_t>(early)));
+      const std::int32_t room = needed_.past_last_above(from, with, limit_ - bytes);
+      needed_.add(room, with, bytes);
+      with = room;
       link_free_until = std::min(end, std::max(start, p_.start(with)));
     }
   }
@@ -42,8 +47,12 @@ class Spreader {
                          seconds(bytes, far ? StreamKind::far_offload : StreamKind::offload);
       link_busy_until = end;
       const std::int32_t latest = movement.goes_round ? p_.count : movement.prefetch_with - 1;
+      const auto over = std::lower_bound(p_.starts.begin(), p_.starts.end(), end) - p_.starts.begin();
       std::int32_t& release = movement.release;
-      while (release < latest && p_.start(release) < end && take_room(release, bytes)) ++release;
+      const std::int32_t until = std::max(release, std::min(latest, static_cast<std::int32_t>(over)));
+      const std::int32_t room = needed_.first_above(release, until, limit_ - bytes);
+      needed_.add(release, room, bytes);
+      release = room;
     }
   }
 
@@ -64,13 +73,6 @@ class Spreader {
     std::stable_sort(order.begin(), order.end(),
                      [&](auto a, auto b) { return before(movements_[a], movements_[b]); });
     return order;
-  }
-
-  // Takes the bytes at the launch where they are within the limit.
-  bool take_room(std::int32_t launch, std::int64_t bytes) {
-    if (needed_.at(launch) + bytes > limit_) return false;
-    needed_.add(launch, launch + 1, bytes);
-    return true;
   }
 
   const ResidencyProblem& p_;

@@ -35,7 +35,11 @@ class CudaRuntime : public Runtime {
  public:
   explicit CudaRuntime(int device) : device_(device) {
     int count = 0;
-    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      throw DeviceError(fmt::format("device cuda needs an NVIDIA GPU and a driver for CUDA {}: {}",
+                                    CUDART_VERSION / 1000, cudaGetErrorString(status)));
+    }
     if (device >= count) throw DeviceError(fmt::format("no device cuda:{}: there are {}", device, count));
     check(cudaSetDevice(device), "cudaSetDevice");
     check(cudaFree(nullptr), "cudaFree");  // makes the context, before anybody asks what is free
