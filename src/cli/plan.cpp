@@ -233,6 +233,7 @@ nlohmann::json plan_report_json(const Job& job, const Graph& graph, const Answer
   for (const auto& trip : a.explanation.trips) {
     trips.push_back({{"buffer", trip.buffer},
                      {"bytes", trip.bytes},
+                     {"tier", trip.tier == TierLevel::far ? "far" : "near"},
                      {"leaves_with", trip.leaves_with},
                      {"needed_by", trip.needed_by},
                      {"offload_seconds", interval_json(trip.offload_nanoseconds)},

@@ -77,7 +77,8 @@ TEST_F(Cli, RefusesWhatItDoesNotKnow) {
   expect_usage(vdnn({"train", "vgg-17"}), "vgg-16");
   expect_usage(run("train", {"--policy", "vdnn-al"}), "vdnn-all");
   expect_usage(run("train", {"--algorithms", "fast"}), "performance");
-  expect_usage(run("train", {"--device", "cuba"}), "known: ");
+  expect_usage(run("train", {"--device", "cuba"}), "did you mean 'cuda'");
+  expect_usage(run("train", {"--device", "abacus"}), "known: ");
   expect_usage(run("train", {"--data", "fashion-mist"}), "fashion-mnist");
   expect_usage(run("train", {"--no-such-option"}), "no-such-option");
   expect_usage(run("bench", {"--policies", "oracle,vdnn"}), "vdnn-");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +55,7 @@ class PlacedProgram {
     return found == bound_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // Runs a kernel with its workspace full of NaN, and waits.
+  // Runs a kernel with its workspace, and what lies behind it, full of NaN, and waits.
   void run(KernelId id, int candidate, const StepScalars& scalars) {
     const Kernel& kernel = program_.kernel(id);
     std::vector<std::int64_t> arguments;
@@ -61,10 +63,8 @@ class PlacedProgram {
       for (const auto& view : *views) arguments.push_back(offset(view));
     }
     const auto bytes = kernel.candidates[static_cast<std::size_t>(candidate)].workspace_bytes;
-    if (bytes > 0) {
-      context_->poison(workspace_, bytes);
-      arguments.push_back(workspace_);
-    }
+    if (workspace_bytes_ > 0) context_->poison(workspace_, std::min(bytes + kGapBytes, workspace_bytes_));
+    if (bytes > 0) arguments.push_back(workspace_);
     context_->launch(id, candidate, arguments, scalars);
     context_->synchronize();
     expect_same_gap(workspace_ + bytes, workspace_bytes_ - bytes);

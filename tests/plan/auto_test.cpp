@@ -128,10 +128,10 @@ std::string network_name(const ::testing::TestParamInfo<Network>& of) {
 #ifdef __SANITIZE_ADDRESS__
 const auto kNetworks = ::testing::Values(Network{"alexnet", 128}, Network{"vgg-16", 64});
 #else
-const auto kNetworks =
-    ::testing::Values(Network{"alexnet", 128}, Network{"overfeat", 128}, Network{"googlenet", 128},
-                      Network{"vgg-16", 64}, Network{"vgg-116", 32}, Network{"vgg-216", 32},
-                      Network{"vgg-316", 32}, Network{"vgg-416", 32}, Network{"resnet-50", 64});
+const auto kNetworks = ::testing::Values(
+    Network{"alexnet", 128}, Network{"overfeat", 128}, Network{"googlenet", 128},
+    Network{"googlenet-plain", 128}, Network{"vgg-16", 64}, Network{"vgg-116", 32}, Network{"vgg-216", 32},
+    Network{"vgg-316", 32}, Network{"vgg-416", 32}, Network{"resnet-50", 64});
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Zoo, AutoOnTheZoo, kNetworks, network_name);
