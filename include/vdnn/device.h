@@ -52,13 +52,21 @@ class DeviceContext {
  public:
   virtual ~DeviceContext() = default;
 
+  // Brings what a candidate's code needs that could hold others up when it is first launched beside them,
+  // before anything is in the arena: what is written to afterwards is undefined. Blocking.
+  virtual void load(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes) {
+    static_cast<void>(kernel), static_cast<void>(candidate), static_cast<void>(offsets_bytes);
+  }
   // Runs a kernel's candidate on the compute stream. offsets_bytes: reads, writes, and the workspace
   // last where the candidate has one.
   virtual void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
                       const StepScalars& scalars) = 0;
-  // Copies bytes between arena and tier, out on one of the streams for offloads, in on one of those for
-  // prefetches; all copies of a stream are to and from one tier, which must outlive them.
-  virtual void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+  // Before the first copy on a stream, or while it is idle: the tier that its copies are to or from, which
+  // must outlive them. Takes what they need. Throws DeviceError or StorageError where that cannot be had.
+  virtual void bind(StreamKind stream, Tier& tier) = 0;
+  // Copies bytes between arena and the stream's tier, out on one of the streams for offloads, in on one of
+  // those for prefetches.
+  virtual void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes,
                     std::int64_t tier_offset_bytes) = 0;
   // Fills arena bytes with a pattern that reads as NaN, on the compute stream.
   virtual void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) = 0;

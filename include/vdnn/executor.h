@@ -27,7 +27,7 @@ struct ExecutorOptions {
 // places into offsets, and decides nothing. One thread uses it.
 class Executor {
  public:
-  // All must outlive the executor. The plan must have passed verify_plan.
+  // All must outlive the executor. The plan must have passed verify_plan. What the arena holds is lost.
   Executor(DeviceContext& context, const Program& program, const Plan& plan, const Tiers& tiers,
            const ExecutorOptions& options);
   ~Executor();

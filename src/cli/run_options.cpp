@@ -191,6 +191,7 @@ Graph make_graph(const NetworkOptions& options) {
 }
 
 std::unique_ptr<Job> open_job(const NetworkOptions& options, const Graph& graph) {
+  if (options.fast) say("--fast: algorithms whose last bits differ from run to run are allowed\n");
   auto measuring = std::make_shared<Progress>("measuring kernels");
   return std::make_unique<Job>(
       graph,

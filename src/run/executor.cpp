@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "vdnn/error.h"
 
@@ -28,6 +30,7 @@ class Executor::Impl {
     check_tier(tiers.far, plan.far_tier_bytes);
     resolve_addresses();
     choose_events();
+    prepare();
     if (options.poison) find_releases();
   }
 
@@ -121,6 +124,21 @@ class Executor::Impl {
     }
   }
 
+  void prepare() {
+    std::array<bool, kStreamCount> bound{};
+    std::vector<bool> loaded(program_.kernels.size(), false);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      if (step.kind != StepKind::launch) {
+        const bool first = !std::exchange(bound[index_of(step.stream())], true);
+        if (first) context_.bind(step.stream(), *tiers_.at(step.tier));
+      } else if (!loaded[step.kernel.index()]) {
+        loaded[step.kernel.index()] = true;
+        context_.load(step.kernel, plan_.assignment[step.kernel.index()], offsets_[s]);
+      }
+    }
+  }
+
   void issue(std::size_t s, const PlanStep& step, const StepScalars& scalars) {
     executed_peak_bytes_ = std::max(executed_peak_bytes_, ends_[s]);
     if (step.kind == StepKind::launch) {
@@ -129,7 +147,7 @@ class Executor::Impl {
     }
     if (poisoned_) context_.wait(step.stream(), EventId(1));
     const std::int64_t bytes = program_.buffer(step.buffer).placed_bytes();
-    context_.copy(step.stream(), offsets_[s][0], bytes, *tiers_.at(step.tier), step.tier_offset_bytes);
+    context_.copy(step.stream(), offsets_[s][0], bytes, step.tier_offset_bytes);
     (step.kind == StepKind::offload ? offloaded_bytes_ : prefetched_bytes_) += bytes;
   }
 

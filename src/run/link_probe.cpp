@@ -26,6 +26,8 @@ class LinkProbe {
     context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
                                 .planned_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
                                 .threads = threads});
+    context_->bind(StreamKind::offload, tier);
+    context_->bind(StreamKind::prefetch, tier);
     context_->measure(true);
   }
 
@@ -66,10 +68,10 @@ class LinkProbe {
   }
 
   void copy_out(std::int64_t tier_offset_bytes) {
-    context_->copy(StreamKind::offload, kernel_bytes_, sizes_.copy_bytes, tier_, tier_offset_bytes);
+    context_->copy(StreamKind::offload, kernel_bytes_, sizes_.copy_bytes, tier_offset_bytes);
   }
   void copy_in(std::int64_t tier_offset_bytes) {
-    context_->copy(StreamKind::prefetch, kernel_bytes_ + sizes_.copy_bytes, sizes_.copy_bytes, tier_,
+    context_->copy(StreamKind::prefetch, kernel_bytes_ + sizes_.copy_bytes, sizes_.copy_bytes,
                    tier_offset_bytes);
   }
 

@@ -58,11 +58,14 @@ class DeviceConformance : public ::testing::TestWithParam<TestedDevice> {
   }
 
   [[nodiscard]] std::unique_ptr<DeviceContext> open(std::uint64_t delay_seed = 0) const {
-    return executable_->open({.budget_bytes = end_,
-                              .planned_bytes = end_,
-                              .threads = 2,
-                              .random_delay_seconds = delay_seed == 0 ? 0 : 0.004,
-                              .delay_seed = delay_seed});
+    auto context = executable_->open({.budget_bytes = end_,
+                                      .planned_bytes = end_,
+                                      .threads = 2,
+                                      .random_delay_seconds = delay_seed == 0 ? 0 : 0.004,
+                                      .delay_seed = delay_seed});
+    context->bind(StreamKind::offload, *tier_);
+    context->bind(StreamKind::prefetch, *tier_);
+    return context;
   }
 
   [[nodiscard]] std::int64_t offset(BufferId buffer) const { return offsets_[buffer.index()]; }
@@ -121,11 +124,12 @@ class DeviceConformance : public ::testing::TestWithParam<TestedDevice> {
   }
 
   void copy_out(DeviceContext& context, BufferId buffer, Tier& tier) const {
-    context.copy(StreamKind::offload, offset(buffer), program_.buffer(buffer).placed_bytes(), tier,
-                 offset(buffer));
+    context.bind(StreamKind::offload, tier);
+    context.copy(StreamKind::offload, offset(buffer), program_.buffer(buffer).placed_bytes(), offset(buffer));
   }
   void copy_in(DeviceContext& context, BufferId buffer, Tier& tier) const {
-    context.copy(StreamKind::prefetch, offset(buffer), program_.buffer(buffer).placed_bytes(), tier,
+    context.bind(StreamKind::prefetch, tier);
+    context.copy(StreamKind::prefetch, offset(buffer), program_.buffer(buffer).placed_bytes(),
                  offset(buffer));
   }
   void poison(DeviceContext& context, BufferId buffer) const {

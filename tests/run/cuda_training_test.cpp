@@ -174,14 +174,16 @@ TEST(CudaTraining, CopiesOfManyPiecesArriveWhole) {
   context->write_bytes(0, values);
   FaultyTier tier;
   tier.reserve(2 * bytes);
-  context->copy(StreamKind::far_offload, 0, bytes, tier, bytes);
+  context->bind(StreamKind::far_offload, tier);
+  context->bind(StreamKind::far_prefetch, tier);
+  context->copy(StreamKind::far_offload, 0, bytes, bytes);
   context->record(EventId(0), StreamKind::far_offload);
   context->wait(StreamKind::compute, EventId(0));
   context->poison(0, bytes);
   context->record(EventId(1), StreamKind::compute);
   context->wait(StreamKind::far_prefetch, EventId(1));
   context->wait(StreamKind::far_prefetch, EventId(0));
-  context->copy(StreamKind::far_prefetch, 0, bytes, tier, bytes);
+  context->copy(StreamKind::far_prefetch, 0, bytes, bytes);
   context->synchronize();
   std::vector<std::byte> back(values.size());
   context->read_bytes(0, back);

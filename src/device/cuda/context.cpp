@@ -90,13 +90,18 @@ void Context::launch(KernelId id, int candidate, std::span<const std::int64_t> o
   });
 }
 
-StagedLane& Context::open_lane(StreamKind kind) {
-  if (!lanes_[index_of(kind)]) make_lane(kind);
-  return *lanes_[index_of(kind)];
+// A kernel's code is loaded when it is first launched, for which the library may wait for all streams: in a
+// step one of them could be waiting for somebody who waits for the library.
+void Context::load(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes) {
+  launch(kernel, candidate, offsets_bytes, {});
+  synchronize();
 }
 
-void Context::make_lane(StreamKind kind) {
+// Now, because pinning memory waits for all streams, too.
+void Context::bind(StreamKind kind, Tier& tier) {
+  tiers_[index_of(kind)] = &tier;
   auto& lane = lanes_[index_of(kind)];
+  if (lane || tier.device_visible(0) != nullptr) return;
   lane = std::make_unique<StagedLane>(StagedLane::Options{
       .runtime = runtime_,
       .error = error_,
@@ -105,22 +110,15 @@ void Context::make_lane(StreamKind kind) {
       .kind = kind,
       .counter = counters_.data() + kCounterBytes * static_cast<std::int64_t>(index_of(kind))});
   lane->measure(clock_.measures());
-  for (const auto& recording : waited_for_[index_of(kind)]) lane->wait(recording);
 }
 
-void Context::copy(StreamKind kind, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+void Context::copy(StreamKind kind, std::int64_t arena_offset_bytes, std::int64_t bytes,
                    std::int64_t tier_offset_bytes) {
+  Tier& tier = *tiers_[index_of(kind)];
   std::byte* device = arena_.data() + arena_offset_bytes;
-  std::byte* host = tier.device_visible(tier_offset_bytes);
-  if (host == nullptr) {
-    try {
-      open_lane(kind).copy(device, bytes, tier, tier_offset_bytes);
-    } catch (...) {
-      error_.keep(std::current_exception());
-    }
-    return;
-  }
+  if (auto* staged = lane(kind)) return staged->copy(device, bytes, tier, tier_offset_bytes);
   issue(kind, stream_name(kind), [&] {
+    std::byte* host = tier.device_visible(tier_offset_bytes);
     const bool out = is_offload(kind);
     const Status status =
         runtime_.copy_async(out ? host : device, out ? device : host, static_cast<std::size_t>(bytes),
@@ -168,7 +166,6 @@ void Context::wait(StreamKind kind, EventId id) {
   if (recording.event == nullptr && recording.lane == nullptr) return;
   if (kind == StreamKind::compute) clock_.waits();
   if (auto* staged = lane(kind)) return staged->wait(recording);
-  if (kind != StreamKind::compute) waited_for_[index_of(kind)].push_back(recording);
   try {
     wait_for(kind, recording);
   } catch (...) {
@@ -218,7 +215,6 @@ void Context::synchronize() {
     const std::lock_guard lock(mutex_);
     recordings_.clear();
   }
-  for (auto& waited : waited_for_) waited.clear();
   events_.give_back_all();
   error_.rethrow();
 }

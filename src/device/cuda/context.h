@@ -54,7 +54,9 @@ class Context : public DeviceContext {
 
   void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
               const StepScalars& scalars) override;
-  void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+  void load(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes) override;
+  void bind(StreamKind stream, Tier& tier) override;
+  void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes,
             std::int64_t tier_offset_bytes) override;
   void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) override;
   void record(EventId event, StreamKind stream) override;
@@ -95,8 +97,6 @@ class Context : public DeviceContext {
   };
 
   [[nodiscard]] StagedLane* lane(StreamKind kind) const { return lanes_[index_of(kind)].get(); }
-  StagedLane& open_lane(StreamKind kind);
-  void make_lane(StreamKind kind);
   // Work on a stream that is issued to directly, timed; nothing after an error.
   template <class Work>
   void issue(StreamKind kind, std::string_view name, const Work& work);
@@ -119,11 +119,10 @@ class Context : public DeviceContext {
   FirstError error_;
   StreamClock clock_;
   std::int64_t step_ = 0;  // of the last launch
+  std::array<Tier*, kStreamCount> tiers_{};
 
   std::mutex mutex_;
   std::vector<Recording> recordings_;  // by event, the last one
-  // By stream that may yet turn out to need a lane: what it has waited for so far.
-  std::array<std::vector<Recording>, kStreamCount> waited_for_;
   std::mutex values_mutex_;
   std::array<std::unique_ptr<StagedLane>, kStreamCount> lanes_;  // last: their threads use the others
 };

@@ -33,8 +33,9 @@ void HostContext::launch(KernelId kernel, int candidate, std::span<const std::in
                    });
 }
 
-void HostContext::copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+void HostContext::copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes,
                        std::int64_t tier_offset_bytes) {
+  Tier& tier = *tiers_[index_of(stream)];
   const std::span<std::byte> memory(arena_.data() + arena_offset_bytes, static_cast<std::size_t>(bytes));
   const bool out = is_offload(stream);
   streams_.enqueue(stream, std::string(stream_name(stream)), [&tier, memory, tier_offset_bytes, out] {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "device/host/arena.h"
@@ -34,7 +35,8 @@ class HostContext : public DeviceContext {
 
   void launch(KernelId kernel, int candidate, std::span<const std::int64_t> offsets_bytes,
               const StepScalars& scalars) override;
-  void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes, Tier& tier,
+  void bind(StreamKind stream, Tier& tier) override { tiers_[index_of(stream)] = &tier; }
+  void copy(StreamKind stream, std::int64_t arena_offset_bytes, std::int64_t bytes,
             std::int64_t tier_offset_bytes) override;
   void poison(std::int64_t arena_offset_bytes, std::int64_t bytes) override;
   void record(EventId event, StreamKind stream) override { streams_.record(event, stream); }
@@ -68,6 +70,7 @@ class HostContext : public DeviceContext {
   const Program& program_;
   HostCode& code_;
   HostArena arena_;
+  std::array<Tier*, kStreamCount> tiers_{};
   HostStreams streams_;  // last: its threads use the others
 };
 
