@@ -42,7 +42,7 @@ export VDNN=${program:-build/gpu-release/vdnn} BUILD=build/gpu-release VDNN_SPIL
 deadline=$((SECONDS + 60 * minutes))
 failed=() others=()
 
-keep() {  # what is there so far, packed: a lease may end at any time, and brings few files back
+keep() {  # what is there so far, packed, should the run be ended
   [[ -n ${OUT:-} ]] || return 0
   tar czf "$OUT/gpu.tar.gz" --exclude=spill -C "$folder" . 2>/dev/null
   cp "$folder/log.txt" "$OUT/" 2>/dev/null

@@ -5,20 +5,24 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "vdnn/dataset.h"
 
 namespace vdnn {
 
-// Prepares batches on a thread of its own, one ahead of training, straight into the staging buffers.
+// Prepares batches on a thread of its own, one ahead of training, straight into the staging buffers; on as
+// many threads as there are processors where those have nothing else to do.
 class BatchLoader {
  public:
-  // Stores example `position` of the batch: its pixels and label.
+  // Stores example `position` of the batch: its pixels and label. Called from several threads where
+  // `parallel`.
   using Store = std::function<void(std::int64_t position, std::span<const float> pixels, std::int32_t label)>;
 
   BatchLoader(std::shared_ptr<const Dataset> data, const ImageFormat& format, std::int64_t batch,
-              std::uint64_t seed, Store store);
+              std::uint64_t seed, Store store, bool parallel = false);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
@@ -34,15 +38,17 @@ class BatchLoader {
  private:
   void run();
   void load(std::int64_t step);
+  void load_examples(std::span<const std::int64_t> indices, std::int64_t position, std::span<float> pixels);
 
   std::shared_ptr<const Dataset> data_;
   ImageFormat format_;
   std::int64_t batch_;
   std::uint64_t seed_;
   Store store_;
+  bool parallel_;
   std::vector<std::int64_t> order_;  // of the current epoch
   std::int64_t epoch_ = -1;
-  std::vector<float> pixels_;
+  std::vector<std::vector<float>> pixels_;  // by piece of the batch
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -85,7 +85,9 @@ class Session::Impl {
           context().write_values(images.buffer, arena_offset(images.buffer), first, pixels);
           const auto value = static_cast<float>(label);
           context().write_values(labels.buffer, arena_offset(labels.buffer), position, {&value, 1});
-        });
+        },
+        // A GPU's kernels leave the processors free.
+        executable_.has_host_memory());
     loader_->start(0, nullptr);
   }
 
