@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,12 @@ class OpLowering {
     return view;
   }
 
+  std::vector<View> views(std::span<const TensorId> tensors, LayerId layer) {
+    std::vector<View> all;
+    for (const auto id : tensors) all.push_back(view(id, layer));
+    return all;
+  }
+
   // Saved state of a size that only the kernels know.
   View opaque(TensorId id, LayerId layer, std::int64_t bytes) {
     if (const auto known = buffer_of_.find(id); known != buffer_of_.end()) return {known->second, 0, bytes};
@@ -127,6 +134,40 @@ class OpLowering {
                                         .candidates = code->candidates(),
                                         .signature = signature});
     lowered_.code.push_back(code);
+  }
+
+  // The same for an op that reads and writes whole tensors.
+  void emit_whole(const TrainingOp& op, const std::string& signature, const Make& make) {
+    auto reads = views(op.inputs, op.layer);
+    auto writes = views(op.outputs, op.layer);
+    emit(op, std::move(reads), std::move(writes), signature, make);
+  }
+
+  // The update of a fully connected weight that is learned in slices: for each, gradient(op of the gradient,
+  // first row, rows), then update(gradient, weight, optimizer state). False where it is learned whole.
+  template <class Gradient, class Update>
+  bool lower_sliced_update(const TrainingOp& op, const Gradient& gradient, const Update& update) {
+    const Shape& rows_by_columns = shape(op.inputs[1]);
+    if (rows_by_columns.rank() != 2) return false;
+    const std::int64_t all_rows = rows_by_columns[0];
+    const std::int64_t columns = rows_by_columns[1];
+    const std::int64_t slice = rows_per_slice(all_rows, columns);
+    if (slice == all_rows) return false;
+    const View weight = view(op.inputs[1], op.layer);
+    const auto& ops = graph_.ops;
+    const auto made_by = std::find_if(ops.begin(), ops.end(), [&](const TrainingOp& other) {
+      return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
+    });
+    for (std::int64_t row = 0; row < all_rows; row += slice) {
+      const std::int64_t rows = std::min(slice, all_rows - row);
+      gradient(*made_by, row, rows);
+      std::vector<View> state;
+      for (std::size_t i = 2; i < op.inputs.size(); ++i)
+        state.push_back(piece(op.inputs[i], op.layer, row * columns, rows * columns));
+      update(piece(op.inputs[0], op.layer, row * columns, rows * columns),
+             View{weight.buffer, row * columns * 4, rows * columns * 4}, state);
+    }
+    return true;
   }
 
  protected:

@@ -210,7 +210,13 @@ StandInRuntime::Status StandInRuntime::elapsed_milliseconds(float* milliseconds,
 StandInRuntime::Status StandInRuntime::copy_async(void* to, const void* from, std::size_t bytes,
                                                   cuda::CopyKind, cuda::Stream stream) {
   if (const Status status = called("cudaMemcpyAsync")) return status;
-  push(stream, [=] { std::memcpy(to, from, bytes); });
+  push(stream, [=, this] {
+    // Four bytes may be a counter that another stream looks at.
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (bytes == sizeof(std::uint32_t)) lock.lock();
+    std::memcpy(to, from, bytes);
+    changed_.notify_all();
+  });
   return 0;
 }
 
@@ -240,8 +246,7 @@ StandInRuntime::Status StandInRuntime::wait_value(cuda::Stream stream, void* add
       std::memcpy(&now, address, sizeof now);
       return static_cast<std::int32_t>(now - value) >= 0;
     };
-    // Also written by a copy, which tells nobody.
-    while (!reached()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+    changed_.wait(lock, reached);
   });
   return 0;
 }

@@ -73,20 +73,11 @@ class Statistics : public CpuKernel {
   float momentum_;
 };
 
-void lower(Lowering& lowering, const TrainingOp& op, const std::string& signature,
-           const Lowering::Make& make) {
-  std::vector<View> reads;
-  std::vector<View> writes;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
-  lowering.emit(op, std::move(reads), std::move(writes), signature, make);
-}
-
 void lower_norm(Lowering& lowering, const TrainingOp& op, bool forward) {
   const Layout x = lowering.layout(op.inputs[0]);
   const double epsilon = std::get<BatchNormAttributes>(op.attributes).epsilon;
-  lower(lowering, op, fmt::format("{} {} {}", op_name(op.kind), layout_text(x), epsilon),
-        [&] { return std::make_shared<BatchNorm>(forward, x, epsilon); });
+  lowering.emit_whole(op, fmt::format("{} {} {}", op_name(op.kind), layout_text(x), epsilon),
+                      [&] { return std::make_shared<BatchNorm>(forward, x, epsilon); });
 }
 
 }  // namespace
@@ -101,8 +92,8 @@ void lower_batch_norm_backward(Lowering& lowering, const TrainingOp& op) {
 void lower_batch_norm_statistics(Lowering& lowering, const TrainingOp& op) {
   const std::int64_t channels = lowering.shape(op.inputs[0])[0];
   const double momentum = std::get<BatchNormAttributes>(op.attributes).momentum;
-  lower(lowering, op, fmt::format("batch_norm_statistics {} {}", channels, momentum),
-        [&] { return std::make_shared<Statistics>(channels, momentum); });
+  lowering.emit_whole(op, fmt::format("batch_norm_statistics {} {}", channels, momentum),
+                      [&] { return std::make_shared<Statistics>(channels, momentum); });
 }
 
 }  // namespace vdnn::cpu

@@ -36,19 +36,14 @@ class Concat : public CpuKernel {
 };
 
 void lower(Lowering& lowering, const TrainingOp& op, bool joins) {
-  std::vector<View> reads;
-  std::vector<View> writes;
   std::vector<Layout> parts;
   std::string signature{op_name(op.kind)};
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
   for (const auto id : joins ? op.inputs : op.outputs) {
     parts.push_back(lowering.layout(id));
     signature += fmt::format(" {}", layout_text(parts.back()));
   }
   const Layout whole = lowering.layout(joins ? op.outputs[0] : op.inputs[0]);
-  lowering.emit(op, std::move(reads), std::move(writes), signature,
-                [&] { return std::make_shared<Concat>(joins, parts, whole); });
+  lowering.emit_whole(op, signature, [&] { return std::make_shared<Concat>(joins, parts, whole); });
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ void add(const Call& call, std::int64_t begin, std::int64_t end) {
 }
 
 void lower_elementwise(Lowering& lowering, const TrainingOp& op, Elementwise::Body body) {
-  std::vector<View> reads;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
+  std::vector<View> reads = lowering.views(op.inputs, op.layer);
   const View y = lowering.view(op.outputs[0], op.layer);
   lowering.emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), y.bytes / 4),
                 [&] { return std::make_shared<Elementwise>(body, y.bytes / 4); });
@@ -111,34 +110,19 @@ void lower_add(Lowering& lowering, const TrainingOp& op) {
 }
 
 void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
-  const Shape& shape = lowering.shape(op.inputs[1]);
+  const auto update = [&](const View& gradient, const View& weight, const std::vector<View>& state) {
+    emit_update(lowering, op, gradient, weight, state);
+  };
+  const auto gradient = [&](const TrainingOp& made_by, std::int64_t first_row, std::int64_t rows) {
+    emit_weight_gradient_slice(lowering, made_by, first_row, rows);
+  };
+  if (lowering.lower_sliced_update(op, gradient, update)) return;
   const View weight = lowering.view(op.inputs[1], op.layer);
-  if (shape.rank() == 2 && rows_per_slice(shape[0], shape[1]) < shape[0]) {
-    const auto gradient =
-        std::find_if(lowering.graph().ops.begin(), lowering.graph().ops.end(), [&](const auto& other) {
-          return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
-        });
-    const std::int64_t rows = rows_per_slice(shape[0], shape[1]);
-    for (std::int64_t row = 0; row < shape[0]; row += rows) {
-      const std::int64_t count = std::min(rows, shape[0] - row);
-      emit_weight_gradient_slice(lowering, *gradient, row, count);
-      const auto piece = [&](TensorId id) {
-        return lowering.piece(id, op.layer, row * shape[1], count * shape[1]);
-      };
-      std::vector<View> state;
-      for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(piece(op.inputs[i]));
-      emit_update(lowering, op, piece(op.inputs[0]),
-                  {weight.buffer, row * shape[1] * 4, count * shape[1] * 4}, state);
-    }
-    return;
-  }
-  std::vector<View> state;
-  for (std::size_t i = 2; i < op.inputs.size(); ++i) {
-    // Optimizer state lies as the weight does.
-    lowering.choose_format(op.inputs[i], lowering.format(op.inputs[1]));
-    state.push_back(lowering.view(op.inputs[i], op.layer));
-  }
-  emit_update(lowering, op, lowering.view(op.inputs[0], op.layer), weight, state);
+  const auto state = std::span(op.inputs).subspan(2);
+  // Optimizer state lies as the weight does.
+  for (const auto id : state) lowering.choose_format(id, lowering.format(op.inputs[1]));
+  const std::vector<View> state_views = lowering.views(state, op.layer);
+  update(lowering.view(op.inputs[0], op.layer), weight, state_views);
 }
 
 }  // namespace vdnn::cpu

@@ -30,11 +30,8 @@ class LoadBatch : public CpuKernel {
 void lower_load_batch(Lowering& lowering, const TrainingOp& op) {
   const Layout images = lowering.layout(op.outputs[0]);
   lowering.choose_format(op.inputs[0], plain_desc(images.shape));
-  const View staged = lowering.view(op.inputs[0], op.layer);
-  const View labels = lowering.view(op.inputs[1], op.layer);
-  lowering.emit(
-      op, {staged, labels}, {lowering.view(op.outputs[0], op.layer), lowering.view(op.outputs[1], op.layer)},
-      fmt::format("load_batch {}", layout_text(images)), [&] { return std::make_shared<LoadBatch>(images); });
+  lowering.emit_whole(op, fmt::format("load_batch {}", layout_text(images)),
+                      [&] { return std::make_shared<LoadBatch>(images); });
 }
 
 }  // namespace vdnn::cpu

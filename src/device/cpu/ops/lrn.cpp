@@ -124,10 +124,8 @@ class Lrn : public CpuKernel {
 void lower_lrn(Lowering& lowering, const TrainingOp& op) {
   const auto& a = std::get<LrnAttributes>(op.attributes);
   const Layout layout = lowering.layout(op.outputs[0]);
-  std::vector<View> reads;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  lowering.emit(
-      op, std::move(reads), {lowering.view(op.outputs[0], op.layer)},
+  lowering.emit_whole(
+      op,
       fmt::format("{} {} {} {} {} {}", op_name(op.kind), layout_text(layout), a.size, a.alpha, a.beta, a.k),
       [&] { return std::make_shared<Lrn>(op.kind == OpKind::lrn, layout, a); });
 }

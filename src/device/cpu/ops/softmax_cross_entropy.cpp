@@ -65,15 +65,10 @@ class Backward : public CpuKernel {
 
 template <class Kernel>
 void lower(Lowering& lowering, const TrainingOp& op) {
-  std::vector<View> reads;
-  std::vector<View> writes;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
   const Shape& logits = lowering.shape(op.inputs[0]);
   const double weight = std::get<SoftmaxCrossEntropyAttributes>(op.attributes).weight;
-  lowering.emit(op, std::move(reads), std::move(writes),
-                fmt::format("{} {} {}", op_name(op.kind), logits.text(), weight),
-                [&] { return std::make_shared<Kernel>(logits, weight); });
+  lowering.emit_whole(op, fmt::format("{} {} {}", op_name(op.kind), logits.text(), weight),
+                      [&] { return std::make_shared<Kernel>(logits, weight); });
 }
 
 }  // namespace

@@ -94,15 +94,6 @@ class Statistics : public CudaKernel {
   BatchNormAttributes attributes_;
 };
 
-void lower(Lowering& lowering, const TrainingOp& op, const std::string& signature,
-           const Lowering::Make& make) {
-  std::vector<View> reads;
-  std::vector<View> writes;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
-  lowering.emit(op, std::move(reads), std::move(writes), signature, make);
-}
-
 void lower_norm(Lowering& lowering, const TrainingOp& op, bool forward) {
   const Layout x = lowering.layout(op.inputs[0]);
   if (x.values() > std::numeric_limits<std::int32_t>::max()) {
@@ -110,8 +101,8 @@ void lower_norm(Lowering& lowering, const TrainingOp& op, bool forward) {
                                        op_name(op.kind), op.name, x.shape.text()));
   }
   const double epsilon = std::get<BatchNormAttributes>(op.attributes).epsilon;
-  lower(lowering, op, fmt::format("{} {} {}", op_name(op.kind), layout_text(x), epsilon),
-        [&] { return std::make_shared<BatchNorm>(forward, x, epsilon); });
+  lowering.emit_whole(op, fmt::format("{} {} {}", op_name(op.kind), layout_text(x), epsilon),
+                      [&] { return std::make_shared<BatchNorm>(forward, x, epsilon); });
 }
 
 }  // namespace
@@ -126,8 +117,8 @@ void lower_batch_norm_backward(Lowering& lowering, const TrainingOp& op) {
 void lower_batch_norm_statistics(Lowering& lowering, const TrainingOp& op) {
   const std::int64_t channels = lowering.shape(op.inputs[0])[0];
   const auto& a = std::get<BatchNormAttributes>(op.attributes);
-  lower(lowering, op, fmt::format("batch_norm_statistics {} {} {}", channels, a.momentum, a.epsilon),
-        [&] { return std::make_shared<Statistics>(channels, a); });
+  lowering.emit_whole(op, fmt::format("batch_norm_statistics {} {} {}", channels, a.momentum, a.epsilon),
+                      [&] { return std::make_shared<Statistics>(channels, a); });
 }
 
 }  // namespace vdnn::cuda

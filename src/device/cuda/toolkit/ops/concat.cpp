@@ -35,20 +35,15 @@ class Concat : public CudaKernel {
 };
 
 void lower(Lowering& lowering, const TrainingOp& op, bool joins) {
-  std::vector<View> reads;
-  std::vector<View> writes;
   std::vector<MapLayout> parts;
   std::string signature{op_name(op.kind)};
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
   for (const auto id : joins ? op.inputs : op.outputs) {
     const Layout part = lowering.layout(id);
     parts.push_back(map_layout(part));
     signature += fmt::format(" {}", layout_text(part));
   }
   const MapLayout whole = map_layout(lowering.layout(joins ? op.outputs[0] : op.inputs[0]));
-  lowering.emit(op, std::move(reads), std::move(writes), signature,
-                [&] { return std::make_shared<Concat>(joins, parts, whole); });
+  lowering.emit_whole(op, signature, [&] { return std::make_shared<Concat>(joins, parts, whole); });
 }
 
 }  // namespace

@@ -124,14 +124,10 @@ void lower_convolution(Lowering& lowering, const TrainingOp& op) {
                                    .weight = lowering.layout(weight),
                                    .y = lowering.layout(y),
                                    .attributes = std::get<ConvolutionAttributes>(op.attributes)};
-  std::vector<View> reads;
-  std::vector<View> writes;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
-  lowering.emit(op, std::move(reads), std::move(writes),
-                fmt::format("{} {}{}", op_name(op.kind), problem_text(problem),
-                            precision_text(lowering.libraries().precision())),
-                [&] { return make_convolution(lowering.libraries(), op, problem); });
+  lowering.emit_whole(op,
+                      fmt::format("{} {}{}", op_name(op.kind), problem_text(problem),
+                                  precision_text(lowering.libraries().precision())),
+                      [&] { return make_convolution(lowering.libraries(), op, problem); });
 }
 
 }  // namespace vdnn::cuda

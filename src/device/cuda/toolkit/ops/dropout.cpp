@@ -29,9 +29,8 @@ class DropoutKernel : public CudaKernel {
 void lower_dropout(Lowering& lowering, const TrainingOp& op) {
   const double probability = std::get<DropoutAttributes>(op.attributes).probability;
   const Layout layout = lowering.layout(op.inputs[0]);
-  lowering.emit(
-      op, {lowering.view(op.inputs[0], op.layer)}, {lowering.view(op.outputs[0], op.layer)},
-      fmt::format("{} {} {} {}", op_name(op.kind), layout_text(layout), probability, op.random_stream),
+  lowering.emit_whole(
+      op, fmt::format("{} {} {} {}", op_name(op.kind), layout_text(layout), probability, op.random_stream),
       [&] { return std::make_shared<DropoutKernel>(layout, probability, op.random_stream); });
 }
 

@@ -22,8 +22,7 @@ class Elementwise : public CudaKernel {
 };
 
 void lower_elementwise(Lowering& lowering, const TrainingOp& op, Elementwise::Body body) {
-  std::vector<View> reads;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
+  std::vector<View> reads = lowering.views(op.inputs, op.layer);
   const View y = lowering.view(op.outputs[0], op.layer);
   lowering.emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), y.bytes / 4),
                 [&] { return std::make_shared<Elementwise>(body, y.bytes / 4); });
@@ -65,26 +64,6 @@ void emit_update(Lowering& lowering, const TrainingOp& op, const View& gradient,
 }
 
 // The gradient of each slice of rows, and at once its update.
-void lower_sliced_update(Lowering& lowering, const TrainingOp& op) {
-  const Shape& shape = lowering.shape(op.inputs[1]);
-  const View weight = lowering.view(op.inputs[1], op.layer);
-  const auto& ops = lowering.graph().ops;
-  const auto gradient = std::find_if(ops.begin(), ops.end(), [&](const TrainingOp& other) {
-    return other.kind == OpKind::fully_connected_backward_weights && other.outputs[0] == op.inputs[0];
-  });
-  const std::int64_t slice = rows_per_slice(shape[0], shape[1]);
-  for (std::int64_t row = 0; row < shape[0]; row += slice) {
-    const std::int64_t rows = std::min(slice, shape[0] - row);
-    emit_weight_gradient_slice(lowering, *gradient, row, rows);
-    const auto piece = [&](TensorId id) {
-      return lowering.piece(id, op.layer, row * shape[1], rows * shape[1]);
-    };
-    std::vector<View> state;
-    for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(piece(op.inputs[i]));
-    emit_update(lowering, op, piece(op.inputs[0]), {weight.buffer, row * shape[1] * 4, rows * shape[1] * 4},
-                state);
-  }
-}
 
 }  // namespace
 
@@ -107,15 +86,17 @@ void lower_add(Lowering& lowering, const TrainingOp& op) {
 }
 
 void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
-  const Shape& shape = lowering.shape(op.inputs[1]);
-  if (shape.rank() == 2 && rows_per_slice(shape[0], shape[1]) < shape[0]) {
-    return lower_sliced_update(lowering, op);
-  }
+  const auto update = [&](const View& gradient, const View& weight, const std::vector<View>& state) {
+    emit_update(lowering, op, gradient, weight, state);
+  };
+  const auto gradient = [&](const TrainingOp& made_by, std::int64_t first_row, std::int64_t rows) {
+    emit_weight_gradient_slice(lowering, made_by, first_row, rows);
+  };
+  if (lowering.lower_sliced_update(op, gradient, update)) return;
   // Of one shape and so of one layout: gradient, weight and state.
-  std::vector<View> state;
-  for (std::size_t i = 2; i < op.inputs.size(); ++i) state.push_back(lowering.view(op.inputs[i], op.layer));
-  emit_update(lowering, op, lowering.view(op.inputs[0], op.layer), lowering.view(op.inputs[1], op.layer),
-              state);
+  const View weight = lowering.view(op.inputs[1], op.layer);
+  update(lowering.view(op.inputs[0], op.layer), weight,
+         lowering.views(std::span(op.inputs).subspan(2), op.layer));
 }
 
 }  // namespace vdnn::cuda

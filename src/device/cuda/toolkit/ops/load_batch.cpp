@@ -31,12 +31,8 @@ class LoadBatch : public CudaKernel {
 void lower_load_batch(Lowering& lowering, const TrainingOp& op) {
   const Layout staged = lowering.layout(op.inputs[0]);
   const Layout images = lowering.layout(op.outputs[0]);
-  std::vector<View> reads;
-  std::vector<View> writes;
-  for (const auto id : op.inputs) reads.push_back(lowering.view(id, op.layer));
-  for (const auto id : op.outputs) writes.push_back(lowering.view(id, op.layer));
-  lowering.emit(op, std::move(reads), std::move(writes), fmt::format("load_batch {}", layout_text(images)),
-                [&] { return std::make_shared<LoadBatch>(staged, images); });
+  lowering.emit_whole(op, fmt::format("load_batch {}", layout_text(images)),
+                      [&] { return std::make_shared<LoadBatch>(staged, images); });
 }
 
 }  // namespace vdnn::cuda
