@@ -1,4 +1,4 @@
-#include "device/device_conformance.h"
+#include "device/host_device_conformance.h"
 
 namespace vdnn::testing {
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance, ::testing::Values(TestedDevice{"cpu"}));

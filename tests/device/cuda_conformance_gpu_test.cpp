@@ -2,7 +2,6 @@
 #include "support/gpu.h"
 
 namespace vdnn::testing {
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HostDeviceConformance);
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceConformance,
                          ::testing::Values(TestedDevice{"cuda"}, TestedDevice{"cuda-tf32", [] {
                                                                                 return open_device(

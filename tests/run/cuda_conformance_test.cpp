@@ -2,7 +2,6 @@
 #include "support/cuda/stand_in_device.h"
 
 namespace vdnn::testing {
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HostDeviceConformance);
 INSTANTIATE_TEST_SUITE_P(CudaStandIn, DeviceConformance,
                          ::testing::Values(TestedDevice{"cuda-stand-in",
                                                         [] { return std::make_unique<StandInDevice>(); }}));
