@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 
@@ -21,10 +23,8 @@ constexpr double kDelaySeconds = 0.001;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kMostNetworks = 2;  // ten times as slow
-constexpr std::int64_t kCallStride = 29;
 #else
 constexpr std::size_t kMostNetworks = SIZE_MAX;
-constexpr std::int64_t kCallStride = 7;
 #endif
 
 // Losses of some steps, and the weights after them.
@@ -200,44 +200,52 @@ TEST(CudaTraining, CopiesOfManyPiecesArriveWhole) {
   EXPECT_EQ(back, values);
 }
 
-// Each call in turn: the error names the function, or nothing was lost by it; nobody hangs, nothing stays
+// Calls of every function fail: the error names it, or nothing was lost by it; nobody hangs, nothing stays
 // behind.
 class CudaFaults : public ::testing::Test {
  protected:
   // The message of what the run threw; empty where it went through.
-  std::string run(std::int64_t failing_call) {
+  std::string run(const std::string& function, std::int64_t n) {
+    SCOPED_TRACE(fmt::format("call {} of {}", n, function));
     const auto runtime = std::make_shared<StandInRuntime>(0.0001);
     std::string message;
     {
       StandInTraining training(graph_, runtime);
       const Plan plan = training.plan("vdnn-all", near_bytes_);
-      runtime->fail_call(failing_call);
+      runtime->fail_call(function, n);
       try {
-        const Trained trained = training.train(plan, {.far_tier = std::make_shared<FaultyTier>()});
-        EXPECT_EQ(trained, expected_) << "call " << failing_call << ", " << runtime->failed_function();
+        EXPECT_EQ(training.train(plan, {.far_tier = std::make_shared<FaultyTier>()}), expected_);
       } catch (const Error& error) {
         message = error.what();
       }
       calls_ = runtime->calls();
-      failed_function_ = runtime->failed_function();
-      runtime->fail_call(0);
     }
-    EXPECT_EQ(runtime->things_in_use(), 0U) << "call " << failing_call << ", " << failed_function_;
-    EXPECT_FALSE(runtime->has_error_left()) << "call " << failing_call << ", " << failed_function_;
+    EXPECT_EQ(runtime->things_in_use(), 0U);
+    EXPECT_FALSE(runtime->has_error_left());
     return message;
   }
 
-  void fail_each_call() {
-    EXPECT_EQ(run(0), "");
-    const std::int64_t calls = calls_;
+  // The first ones and the last, which are made at other moments than most, and some between.
+  static std::set<std::int64_t> some_of(std::int64_t calls) {
+    std::set<std::int64_t> some;
+    for (const auto n :
+         {std::int64_t{1}, std::int64_t{2}, calls / 4, calls / 2, 2 * calls / 3, calls - 1, calls}) {
+      if (n >= 1 && n <= calls) some.insert(n);
+    }
+    return some;
+  }
+
+  void fail_calls_of_every_function() {
+    EXPECT_EQ(run("", 0), "");
     std::set<std::string> named;
-    // All of them would take minutes; a prime stride meets every function.
-    for (std::int64_t call = 1; call <= calls; call += call < 60 ? 1 : kCallStride) {
-      const std::string message = run(call);
-      if (message.empty()) continue;
-      EXPECT_THAT(message, ::testing::HasSubstr("made to fail")) << failed_function_;
-      EXPECT_THAT(message, ::testing::HasSubstr(failed_function_));
-      named.insert(failed_function_);
+    for (const auto& [function, calls] : std::map(calls_)) {
+      for (const auto n : some_of(calls)) {
+        const std::string message = run(function, n);
+        if (message.empty()) continue;
+        EXPECT_THAT(message, ::testing::HasSubstr("made to fail"));
+        EXPECT_THAT(message, ::testing::HasSubstr(function));
+        named.insert(function);
+      }
     }
     for (const char* function :
          {"cudaMalloc", "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags", "cudaEventRecord",
@@ -251,17 +259,16 @@ class CudaFaults : public ::testing::Test {
     return reference.train(reference.plan("oracle"), {});
   }();
   std::int64_t near_bytes_ = INT64_MAX;
-  std::int64_t calls_ = 0;
-  std::string failed_function_;
+  std::map<std::string, std::int64_t> calls_;
 };
 
 TEST_F(CudaFaults, OverPinnedMemory) {
-  fail_each_call();
+  fail_calls_of_every_function();
 }
 
 TEST_F(CudaFaults, OverTheFarTier) {
   near_bytes_ = 0;
-  fail_each_call();
+  fail_calls_of_every_function();
 }
 
 }  // namespace

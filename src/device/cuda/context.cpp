@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::int64_t kCounterBytes = 64;  // so that each has its own line
 
+// The calling thread may have used another device before.
+Runtime& on_device(Runtime& runtime) {
+  check(runtime, runtime.use_device(), "cudaSetDevice");
+  return runtime;
+}
+
 }  // namespace
 
 Context::Streams::Streams(Runtime& runtime) : runtime_(runtime) {
@@ -31,7 +37,7 @@ Context::Streams::~Streams() {
 }
 
 Context::Context(Runtime& runtime, const Program& program, DeviceCode& code, const ArenaOptions& options)
-    : runtime_(runtime),
+    : runtime_(on_device(runtime)),
       program_(program),
       code_(code),
       arena_(runtime, options.planned_bytes),

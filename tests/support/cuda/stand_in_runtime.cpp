@@ -44,18 +44,22 @@ StandInRuntime::~StandInRuntime() {
 }
 
 StandInRuntime::Status StandInRuntime::called(const char* function) {
-  ++calls_;
-  const bool fails = (calls_until_failure_ > 0 && --calls_until_failure_ == 0);
   const std::lock_guard lock(mutex_);
+  const bool fails = ++calls_[function] == failing_call_ && failing_ == function;
   if (!fails && always_failing_ != function) return 0;
-  failed_function_ = function;
   error_left_ = true;
   return always_failing_ == "cudaHostAlloc" ? kOutOfMemory : kFailed;
 }
 
-std::string StandInRuntime::failed_function() const {
+void StandInRuntime::fail_call(const std::string& function, std::int64_t n) {
   const std::lock_guard lock(mutex_);
-  return failed_function_;
+  failing_ = function;
+  failing_call_ = calls_[function] + n;
+}
+
+std::map<std::string, std::int64_t> StandInRuntime::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
 }
 
 std::size_t StandInRuntime::things_in_use() const {

@@ -31,12 +31,12 @@ class StandInRuntime : public cuda::Runtime {
   explicit StandInRuntime(double random_delay_seconds = 0, std::uint64_t seed = 1);
   ~StandInRuntime() override;
 
-  // The n-th call of a function fails, counted over all calls from now on; 0: none.
-  void fail_call(std::int64_t n) { calls_until_failure_ = n; }
+  // The n-th call of this function from now on fails.
+  void fail_call(const std::string& function, std::int64_t n);
   // Every call of this function fails.
   void fail_all(std::string function) { always_failing_ = std::move(function); }
-  [[nodiscard]] std::int64_t calls() const { return calls_; }
-  [[nodiscard]] std::string failed_function() const;
+  // How often each function has been called.
+  [[nodiscard]] std::map<std::string, std::int64_t> calls() const;
   // An error that nobody has cleared.
   [[nodiscard]] bool has_error_left() const { return error_left_; }
   // Memory, streams and events that have not been given back.
@@ -89,10 +89,10 @@ class StandInRuntime : public cuda::Runtime {
   std::map<cuda::Event, std::shared_ptr<EventState>> events_;
   std::map<void*, std::vector<std::byte>> memory_;
   std::uintptr_t next_handle_ = 1;
-  std::string failed_function_;
+  std::map<std::string, std::int64_t> calls_;
+  std::string failing_;
+  std::int64_t failing_call_ = 0;  // of all calls of that function
   std::string always_failing_;
-  std::atomic<std::int64_t> calls_ = 0;
-  std::atomic<std::int64_t> calls_until_failure_ = 0;
   std::atomic<bool> error_left_ = false;
   double random_delay_seconds_;
   CounterRandom delays_;
