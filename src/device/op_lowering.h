@@ -38,9 +38,9 @@ inline std::int64_t rows_per_slice(std::int64_t outputs, std::int64_t inputs) {
 template <class Format, class Code>
 class OpLowering {
  public:
-  OpLowering(const TrainingGraph& graph, std::string device) : graph_(graph) {
+  OpLowering(const TrainingGraph& graph, const std::string& device) : graph_(graph) {
     lowered_.program = {.name = graph.name,
-                        .device = std::move(device),
+                        .device = device,
                         .layers = graph.layers,
                         .network_wide = vdnn::network_wide(graph)};
     lowered_.tensors.resize(graph.tensors.size());
@@ -121,7 +121,7 @@ class OpLowering {
 
   // Adds a kernel; `make` is called only for the first kernel of a signature.
   using Make = std::function<std::shared_ptr<Code>()>;
-  void emit(const TrainingOp& op, std::vector<View> reads, std::vector<View> writes,
+  void emit(const TrainingOp& op, std::vector<View>&& reads, std::vector<View>&& writes,
             const std::string& signature, const Make& make) {
     auto& code = code_of_[signature];
     if (!code) code = make();
