@@ -20,7 +20,7 @@ constexpr EventId kKernelsDone{0};
 class LinkProbe {
  public:
   LinkProbe(Executable& executable, Tier& tier, int threads, const LinkProbeSizes& sizes)
-      : executable_(executable), tier_(tier), sizes_(sizes) {
+      : executable_(executable), sizes_(sizes) {
     tier.reserve(sizes_.tier_bytes);
     choose_kernel();
     context_ = executable.open({.budget_bytes = kernel_bytes_ + 2 * sizes_.copy_bytes,
@@ -146,7 +146,6 @@ class LinkProbe {
   }
 
   Executable& executable_;
-  Tier& tier_;
   LinkProbeSizes sizes_;
   KernelId kernel_;
   std::vector<std::int64_t> offsets_;  // the kernel's arguments
