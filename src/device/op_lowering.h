@@ -143,6 +143,33 @@ class OpLowering {
     emit(op, std::move(reads), std::move(writes), signature, make);
   }
 
+  // The same for an op that makes each value of its output from those at the same place of its inputs;
+  // make(count) for so many values.
+  template <class MakeOf>
+  void emit_elementwise(const TrainingOp& op, const MakeOf& make) {
+    auto reads = views(op.inputs, op.layer);
+    const View y = view(op.outputs[0], op.layer);
+    const std::int64_t count = y.bytes / 4;
+    emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), count),
+         [&] { return make(count); });
+  }
+
+  // An update of a weight, or of a part of one, and of the optimizer state of that; make(attributes, with
+  // momentum, count).
+  template <class MakeOf>
+  void emit_update(const TrainingOp& op, const View& gradient, const View& weight,
+                   const std::vector<View>& state, const MakeOf& make) {
+    std::vector<View> reads = {gradient, weight};
+    std::vector<View> writes = {weight};
+    reads.insert(reads.end(), state.begin(), state.end());
+    writes.insert(writes.end(), state.begin(), state.end());
+    const auto& a = std::get<SgdAttributes>(op.attributes);
+    const std::int64_t count = weight.bytes / 4;
+    emit(op, std::move(reads), std::move(writes),
+         fmt::format("sgd_update {} {} {} {}", count, a.momentum, a.weight_decay, state.size()),
+         [&] { return make(a, !state.empty(), count); });
+  }
+
   // The update of a fully connected weight that is learned in slices: for each, gradient(op of the gradient,
   // first row, rows), then update(gradient, weight, optimizer state). False where it is learned whole.
   template <class Gradient, class Update>

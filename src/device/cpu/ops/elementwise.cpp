@@ -47,10 +47,8 @@ void add(const Call& call, std::int64_t begin, std::int64_t end) {
 }
 
 void lower_elementwise(Lowering& lowering, const TrainingOp& op, Elementwise::Body body) {
-  std::vector<View> reads = lowering.views(op.inputs, op.layer);
-  const View y = lowering.view(op.outputs[0], op.layer);
-  lowering.emit(op, std::move(reads), {y}, fmt::format("{} {}", op_name(op.kind), y.bytes / 4),
-                [&] { return std::make_shared<Elementwise>(body, y.bytes / 4); });
+  lowering.emit_elementwise(
+      op, [body](std::int64_t count) { return std::make_shared<Elementwise>(body, count); });
 }
 
 // Reads gradient, weight and momentum; writes weight and momentum.
@@ -84,19 +82,6 @@ class SgdUpdate : public CpuKernel {
   std::int64_t count_;
 };
 
-void emit_update(Lowering& lowering, const TrainingOp& op, const View& gradient, const View& weight,
-                 const std::vector<View>& state) {
-  std::vector<View> reads = {gradient, weight};
-  std::vector<View> writes = {weight};
-  reads.insert(reads.end(), state.begin(), state.end());
-  writes.insert(writes.end(), state.begin(), state.end());
-  const auto& a = std::get<SgdAttributes>(op.attributes);
-  const std::int64_t count = weight.bytes / 4;
-  lowering.emit(op, std::move(reads), std::move(writes),
-                fmt::format("sgd_update {} {} {} {}", count, a.momentum, a.weight_decay, state.size()),
-                [&] { return std::make_shared<SgdUpdate>(a, !state.empty(), count); });
-}
-
 }  // namespace
 
 void lower_relu(Lowering& lowering, const TrainingOp& op) {
@@ -111,7 +96,10 @@ void lower_add(Lowering& lowering, const TrainingOp& op) {
 
 void lower_sgd_update(Lowering& lowering, const TrainingOp& op) {
   const auto update = [&](const View& gradient, const View& weight, const std::vector<View>& state) {
-    emit_update(lowering, op, gradient, weight, state);
+    lowering.emit_update(op, gradient, weight, state,
+                         [](const SgdAttributes& a, bool with_momentum, std::int64_t count) {
+                           return std::make_shared<SgdUpdate>(a, with_momentum, count);
+                         });
   };
   const auto gradient = [&](const TrainingOp& made_by, std::int64_t first_row, std::int64_t rows) {
     emit_weight_gradient_slice(lowering, made_by, first_row, rows);
