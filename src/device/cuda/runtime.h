@@ -21,6 +21,8 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
+  // "NVIDIA H200, driver for CUDA 13.0".
+  [[nodiscard]] virtual std::string description() const = 0;
   // "out of memory (cudaErrorMemoryAllocation)".
   [[nodiscard]] virtual std::string error_text(Status status) const = 0;
   // Forgets the last error that a call of this thread left behind, so that no later call reports it.

@@ -45,6 +45,7 @@ class StandInRuntime : public cuda::Runtime {
   // For test kernels: runs on the stream.
   Status enqueue(cuda::Stream stream, std::function<void()> work);
 
+  [[nodiscard]] std::string description() const override { return "stand-in"; }
   [[nodiscard]] std::string error_text(Status status) const override;
   void clear_error() override { error_left_ = false; }
   Status use_device() override { return called("cudaSetDevice"); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/cuda/host_tier.h"
+#include "device/cuda/toolkit/api.h"
 #include "device/cuda/toolkit/lowering.h"
 #include "device/cuda/toolkit/runtime.h"
 #include "device/cuda/value_map.h"
@@ -13,19 +14,11 @@
 namespace vdnn::cuda {
 namespace {
 
-std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 // "NVIDIA H200, driver for CUDA 13.0, cuDNN 9.19.0".
-std::string device_text(int number) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
-  int driver = 0;
-  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  const auto cudnn = static_cast<int>(cudnnGetVersion());
-  return fmt::format("{}, driver for CUDA {}, cuDNN {}.{}.{}", properties.name, version_text(driver),
-                     cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+std::string device_text(const Runtime& runtime) {
+  const auto cudnn = static_cast<int>(api().cudnnGetVersion());
+  return fmt::format("{}, cuDNN {}.{}.{}", runtime.description(), cudnn / 10000, cudnn / 100 % 100,
+                     cudnn % 100);
 }
 
 class CudaExecutable : public Executable, public DeviceCode {
@@ -106,7 +99,8 @@ class CudaTimer : public KernelTimer {
     if (!memory_ || layout.bytes > memory_->bytes()) {
       memory_.reset();
       memory_ = std::make_unique<DeviceMemory>(runtime_, layout.bytes);
-      check(cudaMemsetAsync(memory_->data(), 0, static_cast<std::size_t>(layout.bytes), native(stream_)),
+      check(static_cast<cudaError_t>(
+                runtime_.fill_async(memory_->data(), 0, static_cast<std::size_t>(layout.bytes), stream_)),
             "cudaMemsetAsync");
     }
     std::vector<std::byte*> arguments;
@@ -151,7 +145,7 @@ std::unique_ptr<KernelTimer> CudaExecutable::open_timer(int) {
 class CudaDevice : public Device {
  public:
   CudaDevice(int number, const DeviceOptions& options)
-      : options_(options), runtime_(open_runtime(number)), text_(device_text(number)) {}
+      : options_(options), runtime_(open_runtime(number)), text_(device_text(*runtime_)) {}
 
   [[nodiscard]] DeviceDescription description() const override {
     std::size_t free = 0;

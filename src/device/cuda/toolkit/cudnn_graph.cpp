@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/cuda/toolkit/api.h"
 #include "vdnn/error.h"
 
 namespace vdnn::cuda {
@@ -27,23 +28,28 @@ constexpr int kTriesPerEngine = 4;
 
 Descriptor make_descriptor(cudnnBackendDescriptorType_t type) {
   cudnnBackendDescriptor_t made = nullptr;
-  check(cudnnBackendCreateDescriptor(type, &made), "cudnnBackendCreateDescriptor");
+  check(api().cudnnBackendCreateDescriptor(type, &made), "cudnnBackendCreateDescriptor");
   return Descriptor(made);
+}
+
+void set(const Descriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+         std::int64_t count, const void* values) {
+  const cudnnStatus_t status = api().cudnnBackendSetAttribute(descriptor.get(), name, type, count, values);
+  // The text is made for failures alone: launches are frequent.
+  if (status != CUDNN_STATUS_SUCCESS)
+    check(status, fmt::format("cudnnBackendSetAttribute of attribute {}", static_cast<int>(name)));
 }
 
 template <class Value>
 void set(const Descriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
          const std::vector<Value>& values) {
-  check(cudnnBackendSetAttribute(descriptor.get(), name, type, static_cast<std::int64_t>(values.size()),
-                                 values.data()),
-        fmt::format("cudnnBackendSetAttribute of attribute {}", static_cast<int>(name)));
+  set(descriptor, name, type, static_cast<std::int64_t>(values.size()), values.data());
 }
 
 template <class Value>
 void set(const Descriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
          const Value& value) {
-  check(cudnnBackendSetAttribute(descriptor.get(), name, type, 1, &value),
-        fmt::format("cudnnBackendSetAttribute of attribute {}", static_cast<int>(name)));
+  set(descriptor, name, type, 1, &value);
 }
 
 void set(const Descriptor& descriptor, cudnnBackendAttributeName_t name, const Descriptor& value) {
@@ -54,7 +60,7 @@ template <class Value>
 Value get(const Descriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
   Value value{};
   std::int64_t count = 0;
-  check(cudnnBackendGetAttribute(descriptor.get(), name, type, 1, &count, &value),
+  check(api().cudnnBackendGetAttribute(descriptor.get(), name, type, 1, &count, &value),
         fmt::format("cudnnBackendGetAttribute of attribute {}", static_cast<int>(name)));
   return value;
 }
@@ -65,14 +71,15 @@ std::vector<Value> get_all(const Descriptor& descriptor, cudnnBackendAttributeNa
                            cudnnBackendAttributeType_t type, std::int64_t most) {
   std::vector<Value> values(static_cast<std::size_t>(most));
   std::int64_t count = 0;
-  check(cudnnBackendGetAttribute(descriptor.get(), name, type, most, &count, values.data()),
+  check(api().cudnnBackendGetAttribute(descriptor.get(), name, type, most, &count, values.data()),
         fmt::format("cudnnBackendGetAttribute of attribute {}", static_cast<int>(name)));
   values.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, most)));
   return values;
 }
 
 void finalize(const Descriptor& descriptor, std::string_view what) {
-  check(cudnnBackendFinalize(descriptor.get()), fmt::format("cudnnBackendFinalize of {}", what));
+  const cudnnStatus_t status = api().cudnnBackendFinalize(descriptor.get());
+  if (status != CUDNN_STATUS_SUCCESS) check(status, fmt::format("cudnnBackendFinalize of {}", what));
 }
 
 Descriptor make_tensor(const Layout& layout, std::int64_t id) {
@@ -174,8 +181,8 @@ std::vector<Descriptor> engine_configurations(const Descriptor& graph, cudnnBack
   set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
   finalize(heuristics, "heuristics");
   std::int64_t count = 0;
-  check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+  check(api().cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
         "cudnnBackendGetAttribute of heuristics");
   if (count <= 0) return {};
   // The call fills descriptors that the caller has made.
@@ -186,8 +193,8 @@ std::vector<Descriptor> engine_configurations(const Descriptor& graph, cudnnBack
     filled.push_back(configurations.back().get());
   }
   std::int64_t found = 0;
-  check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &found, filled.data()),
+  check(api().cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &found, filled.data()),
         "cudnnBackendGetAttribute of heuristics");
   configurations.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(found, 0, count)));
   return configurations;
@@ -221,8 +228,8 @@ Engine engine_of(const Descriptor& configuration) {
   const Descriptor engine = make_descriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t filled = engine.get();
   std::int64_t count = 0;
-  check(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &filled),
+  check(api().cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &filled),
         "cudnnBackendGetAttribute of an engine");
   return {get<std::int64_t>(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64),
           get_all<cudnnBackendNumericalNote_t>(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
@@ -304,7 +311,7 @@ class PlanSearch {
 }  // namespace
 
 void DestroyDescriptor::operator()(cudnnBackendDescriptor_t descriptor) const {
-  cudnnBackendDestroyDescriptor(descriptor);
+  api().cudnnBackendDestroyDescriptor(descriptor);
 }
 
 ConvolutionPlan::ConvolutionPlan(std::shared_ptr<const std::vector<Descriptor>> graph,
@@ -325,7 +332,7 @@ void ConvolutionPlan::run(cudnnHandle_t handle, float* x, float* weight, float* 
   set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::vector<void*>{x, weight, y});
   set<void*>(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
   finalize(pack, "a variant pack");
-  check(cudnnBackendExecute(handle, plan_.get(), pack.get()), "cudnnBackendExecute");
+  check(api().cudnnBackendExecute(handle, plan_.get(), pack.get()), "cudnnBackendExecute");
 }
 
 ConvolutionPlans convolution_plans(Libraries& libraries, const ConvolutionProblem& problem) {

@@ -1,32 +1,15 @@
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
-#include "device/cuda/toolkit/libraries.h"
+#include "device/cuda/toolkit/launch_kernel.cuh"
 
 namespace vdnn::cuda {
 
 inline constexpr unsigned kBlockThreads = 256;
 // Enough to fill any GPU many times over; kernels go through the rest by strides.
 inline constexpr std::int64_t kMostBlocks = 1 << 16;
-
-// Enqueues a kernel. Throws DeviceError, "cudaLaunchKernel NAME: ...", where it cannot be launched, and
-// leaves no error behind; `name` outlives the call.
-template <class... Parameters>
-void launch(const char* name, void (*kernel)(Parameters...), std::int64_t blocks, unsigned threads,
-            cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
-  void* addresses[] = {&arguments...};
-  // Unlike <<< >>>, the call returns its own error, so that none of other calls is taken for it.
-  const cudaError_t status =
-      cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
-                       dim3(threads), addresses, 0, stream);
-  // check() is called for failures alone: launches are frequent, and the text is allocated.
-  if (status != cudaSuccess) check(status, std::string("cudaLaunchKernel ") + name);
-}
 
 template <class Element>
 __global__ void __launch_bounds__(kBlockThreads) each_element(Element element, std::int64_t count) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "device/cuda/toolkit/api.h"
 #include "device/cuda/toolkit/workspace.h"
 #include "vdnn/bytes.h"
 #include "vdnn/error.h"
@@ -20,8 +21,9 @@ constexpr int kMostWays = 4;
 
 cublasLtMatrixLayoutOpaque_t matrix(std::int64_t rows, std::int64_t columns, std::int64_t column_stride) {
   cublasLtMatrixLayoutOpaque_t made{};
-  check(cublasLtMatrixLayoutInit(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows),
-                                 static_cast<std::uint64_t>(columns), column_stride),
+  check(api().cublasLtMatrixLayoutInit_internal(&made, sizeof(made), CUDA_R_32F,
+                                                static_cast<std::uint64_t>(rows),
+                                                static_cast<std::uint64_t>(columns), column_stride),
         "cublasLtMatrixLayoutInit");
   return made;
 }
@@ -34,14 +36,14 @@ cublasLtMatrixLayoutOpaque_t matrix(const MatmulOperand& operand, std::int64_t r
 
 template <class Value>
 void set(cublasLtMatmulDescOpaque_t& operation, cublasLtMatmulDescAttributes_t name, const Value& value) {
-  check(cublasLtMatmulDescSetAttribute(&operation, name, &value, sizeof(value)),
+  check(api().cublasLtMatmulDescSetAttribute(&operation, name, &value, sizeof(value)),
         "cublasLtMatmulDescSetAttribute");
 }
 
 template <class Value>
 void set(cublasLtMatmulPreferenceOpaque_t& preference, cublasLtMatmulPreferenceAttributes_t name,
          const Value& value) {
-  check(cublasLtMatmulPreferenceSetAttribute(&preference, name, &value, sizeof(value)),
+  check(api().cublasLtMatmulPreferenceSetAttribute(&preference, name, &value, sizeof(value)),
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
@@ -52,7 +54,7 @@ cublasOperation_t operation_of(const MatmulOperand& operand) {
 cublasLtMatmulPreferenceOpaque_t preference(const MatmulProblem& problem, const Precision& precision,
                                             std::int64_t most_workspace_bytes) {
   cublasLtMatmulPreferenceOpaque_t made{};
-  check(cublasLtMatmulPreferenceInit(&made), "cublasLtMatmulPreferenceInit");
+  check(api().cublasLtMatmulPreferenceInit_internal(&made, sizeof(made)), "cublasLtMatmulPreferenceInit");
   set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(most_workspace_bytes));
   // Sums in place are made in turns that nothing promises to be the same ones in every run.
   std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
@@ -71,8 +73,8 @@ cublasLtMatmulPreferenceOpaque_t preference(const MatmulProblem& problem, const 
 std::int32_t number_of(const cublasLtMatmulAlgo_t& algorithm) {
   std::int32_t number = 0;
   std::size_t written_bytes = 0;
-  check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_ID, &number, sizeof(number),
-                                             &written_bytes),
+  check(api().cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_ID, &number,
+                                                   sizeof(number), &written_bytes),
         "cublasLtMatmulAlgoConfigGetAttribute");
   return number;
 }
@@ -96,8 +98,9 @@ Matmul::Matmul(Libraries& libraries, const MatmulProblem& problem, std::string_v
 
 cublasLtMatmulDescOpaque_t Matmul::operation(const float* bias) const {
   cublasLtMatmulDescOpaque_t made{};
-  check(cublasLtMatmulDescInit(&made, precision_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-                               CUDA_R_32F),
+  check(api().cublasLtMatmulDescInit_internal(
+            &made, sizeof(made), precision_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+            CUDA_R_32F),
         "cublasLtMatmulDescInit");
   set(made, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(problem_.b));
   set(made, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(problem_.a));
@@ -114,7 +117,7 @@ void Matmul::add_ways(Libraries& libraries, std::int64_t most_workspace_bytes, i
   auto preferred = preference(problem_, precision_, most_workspace_bytes);
   std::array<cublasLtMatmulHeuristicResult_t, kMostWays> results{};
   int count = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+  const cublasStatus_t status = api().cublasLtMatmulAlgoGetHeuristic(
       libraries.cublas(), &product, &layouts_.a, &layouts_.b, &layouts_.c, &layouts_.c, &preferred,
       std::min(most, kMostWays), results.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
@@ -152,10 +155,11 @@ void Matmul::run(int candidate, Libraries& libraries, cudaStream_t stream,
   const float one = 1;
   const float zero = 0;
   std::byte* workspace = way.workspace_bytes > 0 ? aligned_workspace(arguments.workspace) : nullptr;
-  check(cublasLtMatmul(libraries.cublas(), &product, &one, arguments.b, &layouts.a, arguments.a, &layouts.b,
-                       &zero, arguments.c, &layouts.c, arguments.c, &layouts.c, &way.algorithm, workspace,
-                       static_cast<std::size_t>(way.workspace_bytes), stream),
-        "cublasLtMatmul");
+  check(
+      api().cublasLtMatmul(libraries.cublas(), &product, &one, arguments.b, &layouts.a, arguments.a,
+                           &layouts.b, &zero, arguments.c, &layouts.c, arguments.c, &layouts.c,
+                           &way.algorithm, workspace, static_cast<std::size_t>(way.workspace_bytes), stream),
+      "cublasLtMatmul");
 }
 
 }  // namespace vdnn::cuda

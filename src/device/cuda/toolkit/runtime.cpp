@@ -24,6 +24,14 @@ Function driver_function(const char* name) {
   return reinterpret_cast<Function>(function);
 }
 
+std::string describe(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  int driver = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  return fmt::format("{}, driver for CUDA {}.{}", properties.name, driver / 1000, driver % 1000 / 10);
+}
+
 cudaEvent_t native(Event event) {
   return reinterpret_cast<cudaEvent_t>(event);
 }
@@ -43,10 +51,12 @@ class CudaRuntime : public Runtime {
     if (device >= count) throw DeviceError(fmt::format("no device cuda:{}: there are {}", device, count));
     check(cudaSetDevice(device), "cudaSetDevice");
     check(cudaFree(nullptr), "cudaFree");  // makes the context, before anybody asks what is free
+    description_ = describe(device);
     write_value_ = driver_function<decltype(&cuStreamWriteValue32)>("cuStreamWriteValue32");
     wait_value_ = driver_function<decltype(&cuStreamWaitValue32)>("cuStreamWaitValue32");
   }
 
+  [[nodiscard]] std::string description() const override { return description_; }
   [[nodiscard]] std::string error_text(Status status) const override {
     if (status >= kDriverError) return fmt::format("CUDA driver error {}", status - kDriverError);
     const auto error = static_cast<cudaError_t>(status);
@@ -111,14 +121,15 @@ class CudaRuntime : public Runtime {
   }
 
   int device_;
+  std::string description_;
   decltype(&cuStreamWriteValue32) write_value_ = nullptr;
   decltype(&cuStreamWaitValue32) wait_value_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Runtime> open_runtime(int device) {
-  return std::make_unique<CudaRuntime>(device);
+std::shared_ptr<Runtime> open_runtime(int device) {
+  return std::make_shared<CudaRuntime>(device);
 }
 
 }  // namespace vdnn::cuda

@@ -9,7 +9,7 @@
 namespace vdnn::cuda {
 
 // The CUDA runtime on a device, by its number. Throws DeviceError where driver or device are not there.
-std::unique_ptr<Runtime> open_runtime(int device);
+std::shared_ptr<Runtime> open_runtime(int device);
 
 // What is behind a handle.
 inline cudaStream_t native(Stream stream) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "device/cuda/toolkit/api.h"
 #include "device/cuda/toolkit/ops/ops.h"
 #include "device/cuda/toolkit/statistics.h"
 #include "vdnn/error.h"
@@ -14,21 +15,22 @@ namespace {
 constexpr cudnnBatchNormMode_t kMode = CUDNN_BATCHNORM_SPATIAL;
 
 struct DestroyTensor {
-  void operator()(cudnnTensorDescriptor_t tensor) const { cudnnDestroyTensorDescriptor(tensor); }
+  void operator()(cudnnTensorDescriptor_t tensor) const { api().cudnnDestroyTensorDescriptor(tensor); }
 };
 using Tensor = std::unique_ptr<cudnnTensorStruct, DestroyTensor>;
 
 Tensor make_tensor() {
   cudnnTensorDescriptor_t made = nullptr;
-  check(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
+  check(api().cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
   return Tensor(made);
 }
 
 Tensor tensor_of(const Layout& layout) {
   const auto extent = [&](std::size_t axis) { return static_cast<int>(layout.shape[axis]); };
   Tensor tensor = make_tensor();
-  check(cudnnSetTensor4dDescriptor(tensor.get(), layout.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
-                                   CUDNN_DATA_FLOAT, extent(0), extent(1), extent(2), extent(3)),
+  check(api().cudnnSetTensor4dDescriptor(tensor.get(),
+                                         layout.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
+                                         CUDNN_DATA_FLOAT, extent(0), extent(1), extent(2), extent(3)),
         "cudnnSetTensor4dDescriptor");
   return tensor;
 }
@@ -39,7 +41,8 @@ class BatchNorm : public CudaKernel {
  public:
   BatchNorm(bool forward, const Layout& x, double epsilon)
       : forward_(forward), epsilon_(epsilon), x_(tensor_of(x)), channels_(make_tensor()) {
-    check(cudnnDeriveBNTensorDescriptor(channels_.get(), x_.get(), kMode), "cudnnDeriveBNTensorDescriptor");
+    check(api().cudnnDeriveBNTensorDescriptor(channels_.get(), x_.get(), kMode),
+          "cudnnDeriveBNTensorDescriptor");
   }
 
   [[nodiscard]] std::vector<Candidate> candidates() const override { return {{.algorithm = "spatial"}}; }
@@ -52,17 +55,17 @@ class BatchNorm : public CudaKernel {
     const float zero = 0;
     if (forward_) {
       // Without running statistics, whose factor then means nothing: a layer may be computed twice.
-      check(cudnnBatchNormalizationForwardTraining(handle, kMode, &one, &zero, x_.get(), call.floats(0),
-                                                   x_.get(), call.floats(3), channels_.get(), call.floats(1),
-                                                   call.floats(2), 1.0, nullptr, nullptr, epsilon_,
-                                                   call.floats(4), call.floats(5)),
+      check(api().cudnnBatchNormalizationForwardTraining(handle, kMode, &one, &zero, x_.get(), call.floats(0),
+                                                         x_.get(), call.floats(3), channels_.get(),
+                                                         call.floats(1), call.floats(2), 1.0, nullptr,
+                                                         nullptr, epsilon_, call.floats(4), call.floats(5)),
             "cudnnBatchNormalizationForwardTraining");
       return;
     }
-    check(cudnnBatchNormalizationBackward(handle, kMode, &one, &zero, &one, &zero, x_.get(), call.floats(0),
-                                          x_.get(), call.floats(4), x_.get(), call.floats(5), channels_.get(),
-                                          call.floats(3), call.floats(6), call.floats(7), epsilon_,
-                                          call.floats(1), call.floats(2)),
+    check(api().cudnnBatchNormalizationBackward(
+              handle, kMode, &one, &zero, &one, &zero, x_.get(), call.floats(0), x_.get(), call.floats(4),
+              x_.get(), call.floats(5), channels_.get(), call.floats(3), call.floats(6), call.floats(7),
+              epsilon_, call.floats(1), call.floats(2)),
           "cudnnBatchNormalizationBackward");
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/cuda/toolkit/api.h"
 #include "device/cuda/toolkit/bias.h"
 #include "device/cuda/toolkit/cudnn_graph.h"
 #include "device/cuda/toolkit/ops/ops.h"
@@ -101,11 +102,12 @@ std::shared_ptr<CudaKernel> make_convolution(Libraries& libraries, const Trainin
                                              const ConvolutionProblem& problem) {
   auto found = convolution_plans(libraries, problem);
   if (found.plans.empty()) {
-    throw UnsupportedError(fmt::format(
-        "device cuda: {} {} of {}: cuDNN {} has no {}engine for it{}: {}", op_name(op.kind), op.name,
-        problem_text(problem), cudnnGetVersion(), libraries.precision().deterministic ? "deterministic " : "",
-        libraries.precision().tf32 ? "" : " without TF32",
-        found.refusal.empty() ? "all are ruled out by their precision" : found.refusal));
+    throw UnsupportedError(
+        fmt::format("device cuda: {} {} of {}: cuDNN {} has no {}engine for it{}: {}", op_name(op.kind),
+                    op.name, problem_text(problem), api().cudnnGetVersion(),
+                    libraries.precision().deterministic ? "deterministic " : "",
+                    libraries.precision().tf32 ? "" : " without TF32",
+                    found.refusal.empty() ? "all are ruled out by their precision" : found.refusal));
   }
   return std::make_shared<Convolution>(problem, std::move(found.plans));
 }
