@@ -18,12 +18,17 @@ def main():
     root = pathlib.Path(__file__).resolve().parent.parent
     listing = subprocess.run(["ctest", "-N", "--test-dir", sys.argv[1]], check=True, capture_output=True, text=True)
     registered = set(re.findall(r"^\s*Test\s+#\d+: (\S+)$", listing.stdout, re.MULTILINE))
+    # Tests of the cuda device over stand-ins are left out, all of them, where its toolkit is.
+    without_toolkit = not any(name.endswith("_on_host") for name in registered)
     found, errors = 0, []
     for path in sorted((root / "tests").rglob("*.cpp")):
         name = path.relative_to(root / "tests").as_posix()
         if name.endswith(SUFFIX):
+            test = name.removesuffix(SUFFIX)
+            if without_toolkit and test.endswith("_on_host"):
+                continue
             found += 1
-            if name.removesuffix(SUFFIX) not in registered:
+            if test not in registered:
                 errors.append(f"tests/{name} is not registered with ctest; configure again")
         elif TEST.search(path.read_text(encoding="utf-8")):
             errors.append(f"tests/{name} holds tests but is not named *{SUFFIX}, so nothing runs it")

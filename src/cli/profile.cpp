@@ -21,7 +21,7 @@ void add_profile(CLI::App& app) {
   command->footer(
       "Example: vdnn profile -o here.json; vdnn plan vgg-16 --device profile:./here.json --memory 2GiB");
   auto& request = options->request;
-  command->add_option("--device", request.device, "cpu")->capture_default_str();
+  command->add_option("--device", request.device, "cpu or cuda")->capture_default_str();
   command->add_option("--name", request.name, "Of the machine")->capture_default_str()->check(not_empty());
   command->add_option("--threads", request.threads, "Default: as many as the process may use")
       ->check(CLI::Range(1, 4096));

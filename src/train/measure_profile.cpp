@@ -32,8 +32,16 @@ struct Rate {
 };
 
 // The family (convolution_model.h) that a device's algorithm belongs to; none where it has no model.
-std::optional<std::string> family_of(const std::string& algorithm) {
+std::optional<std::string> family_of(const Candidate& candidate) {
+  const std::string& algorithm = candidate.algorithm;
   if (algorithm == "direct") return "implicit_gemm";
+  // cuDNN's engines have numbers, and say no more of themselves than that they transform.
+  if (algorithm.starts_with("engine ")) {
+    for (const char* transform : {"winograd", "fft"}) {
+      if (algorithm.find(transform) != std::string::npos) return transform;
+    }
+    return candidate.workspace_bytes == 0 ? "implicit_gemm" : "implicit_precomp_gemm";
+  }
   const auto known = convolution_families();
   if (std::find(known.begin(), known.end(), algorithm) != known.end()) return algorithm;
   return {};
@@ -109,7 +117,7 @@ class Measurements {
 
   void add_convolution(const TrainingGraph& graph, const TrainingOp& op, TensorId x, TensorId y,
                        const Candidate& candidate) {
-    const auto family = candidate.slices == 1 ? family_of(candidate.algorithm) : std::nullopt;
+    const auto family = candidate.slices == 1 ? family_of(candidate) : std::nullopt;
     if (!family) return;
     const auto need = convolution_need(*family, {.x = graph.tensor(x).shape,
                                                  .y = graph.tensor(y).shape,
@@ -124,11 +132,16 @@ class Measurements {
   double shortest_seconds_ = 1;
 };
 
+// Large enough to fill the device, small enough to be measured soon.
+std::vector<ProfileRequest::Network> usual_networks(const std::string& device) {
+  if (device.starts_with("cuda")) return {{"alexnet", 128, 224}, {"vgg-16", 32, 224}, {"resnet-50", 32, 224}};
+  return {{"alexnet", 16, 224}, {"vgg-16", 4, 112}, {"resnet-50", 4, 112}};
+}
+
 }  // namespace
 
 std::string measure_profile(const ProfileRequest& request) {
-  auto networks = request.networks;
-  if (networks.empty()) networks = {{"alexnet", 16, 224}, {"vgg-16", 4, 112}, {"resnet-50", 4, 112}};
+  const auto networks = request.networks.empty() ? usual_networks(request.device) : request.networks;
   Measurements measured;
   Links links;
   DeviceDescription device;

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "device/reference/kernels.h"
 
 namespace vdnn::reference {
@@ -62,7 +64,7 @@ class Windows {
 
 }  // namespace
 
-// x -> y, indices; of equal values the first wins.
+// x -> y, indices; of equal values the first wins, before all what is not a number.
 void max_pool(const Call& call) {
   const Windows windows(call.attributes<PoolingAttributes>(), call.inputs[0].shape, call.outputs[0].shape);
   const double* x = call.input(0);
@@ -71,7 +73,7 @@ void max_pool(const Call& call) {
   windows.for_each([&](std::int64_t i, const Window& window) {
     indices[i] = -1;
     windows.for_each_pixel(window, [&](std::int64_t k, std::int64_t position) {
-      if (indices[i] >= 0 && !(x[k] > y[i])) return;
+      if (indices[i] >= 0 && (x[k] <= y[i] || std::isnan(y[i]))) return;
       y[i] = x[k];
       indices[i] = static_cast<double>(position);
     });

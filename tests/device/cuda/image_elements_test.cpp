@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "device/cuda/elements/channel_copy.h"
 #include "device/cuda/elements/lrn.h"
@@ -126,6 +128,39 @@ TEST(MaxPool, TellsTheLastOf256PositionsApart) {
   Memory expected(256, 0);
   expected[255] = 5;
   EXPECT_EQ(dx, expected);
+}
+
+TEST(MaxPool, TellsMorePositionsApartThanAByteDoes) {
+  const Layout x{{1, 1, 20, 20}};
+  const Layout y{{1, 1, 1, 1}};
+  Memory in(400, 0);
+  in[399] = 1;
+  Memory out = unwritten(1);
+  std::vector<std::int32_t> positions(1);
+  const auto windows = make_windows(PoolingAttributes{.global = true}, x, y);
+  run_elements(MaxPool<float, std::int32_t>{in.data(), out.data(), positions.data(), windows}, 1);
+  EXPECT_THAT(positions, ElementsAre(399));
+  const Memory dy = {5};
+  Memory dx = unwritten(400);
+  run_elements(MaxPoolBackward<float, std::int32_t>{dy.data(), positions.data(), dx.data(), windows}, 400);
+  Memory expected(400, 0);
+  expected[399] = 5;
+  EXPECT_EQ(dx, expected);
+}
+
+TEST(MaxPool, HidesNothingThatIsNotANumber) {
+  const Layout x{{1, 1, 2, 2}};
+  const Layout y{{1, 1, 1, 1}};
+  const auto windows = make_windows(PoolingAttributes{.global = true}, x, y);
+  for (std::size_t at = 0; at < 4; ++at) {
+    Memory in = {1, 5, 3, 2};
+    in[at] = std::numeric_limits<float>::quiet_NaN();
+    Memory out = unwritten(1);
+    std::vector<std::uint8_t> positions(1);
+    run_elements(MaxPool<float>{in.data(), out.data(), positions.data(), windows}, 1);
+    EXPECT_TRUE(std::isnan(out[0])) << at;
+    EXPECT_EQ(positions[0], at);
+  }
 }
 
 TEST(AveragePool, IsTheReferencesBothWays) {

@@ -89,6 +89,7 @@ TEST_P(KernelsOnGpu, OfPoolings) {
     expect_same(around({1, 5, 9, 11}, {.kernel = {3, 2}, .stride = {1, 3}, .padding = {2, 1}}, max));
     expect_same(around({3, 16, 8, 8}, {.kernel = {2, 2}, .stride = {2, 2}}, max));
     expect_same(around({3, 2, 7, 5}, {.global = true}, max));
+    expect_same(around({2, 3, 21, 17}, {.global = true}, max));  // more positions than a byte tells apart
   }
 }
 

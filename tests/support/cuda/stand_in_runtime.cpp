@@ -84,8 +84,8 @@ StandInRuntime::EventState& StandInRuntime::state(cuda::Event event) {
 }
 
 StandInRuntime::Status StandInRuntime::memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
-  *free_bytes = std::size_t{1} << 30;
-  *total_bytes = std::size_t{2} << 30;
+  *free_bytes = free_bytes_;
+  *total_bytes = 2 * free_bytes_;
   return called("cudaMemGetInfo");
 }
 

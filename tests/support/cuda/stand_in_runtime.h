@@ -31,6 +31,8 @@ class StandInRuntime : public cuda::Runtime {
   explicit StandInRuntime(double random_delay_seconds = 0, std::uint64_t seed = 1);
   ~StandInRuntime() override;
 
+  // What the device says that it has free; twice as much is there.
+  void set_free_bytes(std::size_t bytes) { free_bytes_ = bytes; }
   // The n-th call of this function from now on fails.
   void fail_call(const std::string& function, std::int64_t n);
   // Every call of this function fails.
@@ -95,6 +97,7 @@ class StandInRuntime : public cuda::Runtime {
   std::int64_t failing_call_ = 0;  // of all calls of that function
   std::string always_failing_;
   std::atomic<bool> error_left_ = false;
+  std::size_t free_bytes_ = std::size_t{1} << 30;
   double random_delay_seconds_;
   CounterRandom delays_;
 };

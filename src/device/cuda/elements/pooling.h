@@ -69,12 +69,13 @@ inline Windows make_windows(const PoolingAttributes& a, const Layout& x, const L
           {in.width, out.width, a.kernel.width, a.stride.width, a.padding.width}};
 }
 
-// One value of y, and the position within its window where it was: of equal values the first.
-template <class T>
+// One value of y, and the position within its window where it was: of equal values the first. What is not a
+// number is larger than any.
+template <class T, class Position = std::uint8_t>
 struct MaxPool {
   const T* x = nullptr;
   T* y = nullptr;
-  std::uint8_t* positions = nullptr;  // as y lies
+  Position* positions = nullptr;  // as y lies
   Windows windows;
 
   VDNN_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -88,21 +89,21 @@ struct MaxPool {
       for (std::int64_t c = windows.columns.begin(window_column); c < windows.columns.end(window_column);
            ++c) {
         const T value = plane[(r * windows.columns.inputs + c) * windows.x.pixel_stride()];
-        if (winner >= 0 && !(value > largest)) continue;
+        if (winner >= 0 && (value <= largest || largest != largest)) continue;
         largest = value;
         winner = windows.position(r, window_row, c, window_column);
       }
     }
     y[i] = largest;
-    positions[i] = static_cast<std::uint8_t>(winner);
+    positions[i] = static_cast<Position>(winner);
   }
 };
 
 // One value of dx, gathered from the windows that contain it in row-major order: the same bits in every run.
-template <class T>
+template <class T, class Position = std::uint8_t>
 struct MaxPoolBackward {
   const T* dy = nullptr;
-  const std::uint8_t* positions = nullptr;
+  const Position* positions = nullptr;
   T* dx = nullptr;
   Windows windows;
 

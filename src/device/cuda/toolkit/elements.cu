@@ -49,13 +49,19 @@ void dropout(const Dropout<float>& dropout, cudaStream_t stream) {
   launch_elements("dropout", dropout, dropout.blocks(), stream);
 }
 
-void max_pool(const MaxPool<float>& pool, cudaStream_t stream) {
+template <class Position>
+void max_pool(const MaxPool<float, Position>& pool, cudaStream_t stream) {
   launch_elements("max_pool", pool, pool.windows.y.values(), stream);
 }
+template void max_pool(const MaxPool<float, std::uint8_t>& pool, cudaStream_t stream);
+template void max_pool(const MaxPool<float, std::int32_t>& pool, cudaStream_t stream);
 
-void max_pool_backward(const MaxPoolBackward<float>& pool, cudaStream_t stream) {
+template <class Position>
+void max_pool_backward(const MaxPoolBackward<float, Position>& pool, cudaStream_t stream) {
   launch_elements("max_pool_backward", pool, pool.windows.x.values(), stream);
 }
+template void max_pool_backward(const MaxPoolBackward<float, std::uint8_t>& pool, cudaStream_t stream);
+template void max_pool_backward(const MaxPoolBackward<float, std::int32_t>& pool, cudaStream_t stream);
 
 void average_pool(const AveragePool<float>& pool, cudaStream_t stream) {
   launch_elements("average_pool", pool, pool.windows.y.values(), stream);

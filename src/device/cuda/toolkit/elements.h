@@ -27,8 +27,11 @@ void sgd_update(const SgdUpdate<float>& update, std::int64_t count, cudaStream_t
 void dropout(const Dropout<float>& dropout, cudaStream_t stream);
 
 // The target overlaps with nothing that is read.
-void max_pool(const MaxPool<float>& pool, cudaStream_t stream);
-void max_pool_backward(const MaxPoolBackward<float>& pool, cudaStream_t stream);
+// Position is std::uint8_t, or std::int32_t for windows of more than 256 positions.
+template <class Position>
+void max_pool(const MaxPool<float, Position>& pool, cudaStream_t stream);
+template <class Position>
+void max_pool_backward(const MaxPoolBackward<float, Position>& pool, cudaStream_t stream);
 void average_pool(const AveragePool<float>& pool, cudaStream_t stream);
 void average_pool_backward(const AveragePoolBackward<float>& pool, cudaStream_t stream);
 void lrn(const Lrn<float>& lrn, cudaStream_t stream);

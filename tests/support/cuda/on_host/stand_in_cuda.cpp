@@ -10,7 +10,11 @@
 namespace vdnn::testing {
 
 const std::shared_ptr<StandInRuntime>& stand_in_runtime() {
-  static const auto runtime = std::make_shared<StandInRuntime>();
+  static const auto runtime = [] {
+    auto made = std::make_shared<StandInRuntime>();
+    made->set_free_bytes(std::size_t{8} << 30);
+    return made;
+  }();
   return runtime;
 }
 
@@ -38,6 +42,7 @@ const Api& api() {
     Api made = load_api();
     testing::stand_in_for_cudnn(made);
     testing::stand_in_for_cublas(made);
+    testing::make_failable(made);
     return made;
   }();
   return with_stand_ins;

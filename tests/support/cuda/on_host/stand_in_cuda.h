@@ -2,8 +2,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "device/cuda/toolkit/api.h"
 #include "support/cuda/stand_in_runtime.h"
@@ -17,11 +21,20 @@ namespace vdnn::testing {
 // The runtime that every cuda device of the program is opened with.
 const std::shared_ptr<StandInRuntime>& stand_in_runtime();
 
+// The n-th call of this function of cuDNN or cuBLASLt from now on fails; 0: none does.
+void fail_library_call(const std::string& function, std::int64_t n);
+// How often each of them has been called.
+std::map<std::string, std::int64_t> library_calls();
+// Descriptors of cuDNN's graph interface that live, but for those of the GPU itself.
+std::size_t descriptors_in_use();
+
 // Runs on the stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
 // Replace what needs a GPU among the functions of the real libraries.
 void stand_in_for_cudnn(cuda::Api& api);
 void stand_in_for_cublas(cuda::Api& api);
+// Puts a count of calls, and a way to fail, before each function that returns a status.
+void make_failable(cuda::Api& api);
 
 }  // namespace vdnn::testing

@@ -69,6 +69,10 @@ class Notes {
     const std::lock_guard lock(mutex_);
     notes_[descriptor] = {.type = type, .attributes = {}};
   }
+  [[nodiscard]] std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return notes_.size();
+  }
   void end(cudnnBackendDescriptor_t descriptor) {
     const std::lock_guard lock(mutex_);
     notes_.erase(descriptor);
@@ -344,6 +348,10 @@ cudnnStatus_t norm_backward(cudnnHandle_t handle, cudnnBatchNormMode_t, const vo
 }
 
 }  // namespace
+
+std::size_t descriptors_in_use() {
+  return notes().count();
+}
 
 void stand_in_for_cudnn(cuda::Api& api) {
   real() = api;
