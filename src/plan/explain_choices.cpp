@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "plan/live_bytes.h"
 #include "plan/policies/residency_problem.h"
@@ -24,6 +25,7 @@ class ChoiceExplainer {
         waited_seconds_(seconds_waited_for_copies(plan, simulation.step_nanoseconds)) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const PlanStep& step = plan.steps[s];
+      if (step.tier == TierLevel::far) far_.insert(step.buffer);
       if (step.kind != StepKind::launch) continue;
       if (first_launch_.size() == step.kernel.index()) first_launch_.push_back(s);
     }
@@ -54,7 +56,8 @@ class ChoiceExplainer {
         .used_by = kernel_name(program_, KernelId(static_cast<std::size_t>(gap.from))),
         .next_used_by = kernel_name(program_, KernelId(static_cast<std::size_t>(gap.to % problem_.count)))};
     const What what = find(gap);
-    const auto cost = problem_.copy_cost(gap, gap.final_at >= 0);
+    const TierLevel tier = far_.contains(gap.buffer) ? TierLevel::far : TierLevel::near;
+    const auto cost = problem_.copy_cost(gap, gap.final_at >= 0, tier);
     const auto& recomputation = problem_.recomputations[g];
     choice.excess_if_kept_bytes = what == What::kept ? 0 : excess_if_kept(gap);
     if (what == What::kept) {
@@ -183,6 +186,7 @@ class ChoiceExplainer {
   std::vector<std::int64_t> live_;             // by step
   std::map<BufferId, double> waited_seconds_;  // by kernels, for the buffer's copies
   std::vector<std::size_t> first_launch_;      // step, by kernel
+  std::set<BufferId> far_;                     // that the far tier holds
 };
 
 }  // namespace

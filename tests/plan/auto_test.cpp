@@ -147,6 +147,23 @@ TEST(Auto, TrainsInLessThanItsWeightsTake) {
   EXPECT_LT(result.infeasible.value().least_budget_bytes, weights);
 }
 
+// What finds no place in the nearest tier is priced as the slow one behind it: most of it is recomputed.
+TEST(Auto, RecomputesRatherThanCopyToASlowTier) {
+  Job job(make_model("googlenet", {.batch = 256}), {.device = "profile:rtx-4060-8gb"});
+  PlanRequest request{.policy = "auto", .budget_bytes = parse_bytes("2.1GiB"), .links = job.links()};
+  const auto planned = [&] { return make_plan(job.program(), request).plan.value(); };
+  const Plan free = planned();
+  const double free_seconds = simulate(job.program(), free, request.links).step_seconds;
+  for (const std::int64_t share : {4, 2, 1}) {
+    request.links.near_capacity_bytes = free.tier_bytes * (share - 1) / share;
+    const Plan capped = planned();
+    EXPECT_THAT(verify_plan(job.program(), capped), ::testing::IsEmpty());
+    EXPECT_LE(capped.tier_bytes, request.links.near_capacity_bytes);
+    EXPECT_LE(capped.far_tier_bytes, free.tier_bytes / 4) << share;
+    EXPECT_LE(simulate(job.program(), capped, request.links).step_seconds, 1.1 * free_seconds) << share;
+  }
+}
+
 TEST(Auto, GivesEachKernelAReasonForItsAlgorithm) {
   Job job(make_model("alexnet", {.batch = 128}), {.device = "profile:titan-x-cudnn4"});
   const Plan plan = job.plan({.policy = "auto", .budget_bytes = parse_bytes("600MiB")});

@@ -40,11 +40,20 @@ class Rung {
   explicit Rung(const PlanProblem& problem)
       : problem_(problem), small_(problem.program.kernels.size() <= kSmallProgram) {}
 
-  // Plans for a limit, and again with what kernels waited for as a cost of those buffers' absences.
   void climb(const ResidencyPlanner& planner, std::int64_t limit) {
     const std::string name = "limit " + format_bytes(limit);
+    climb(planner, limit, kHiddenShare, name);
+    // The links to a tier that not all goes to are seldom idle: a copy delays others, whatever hides it.
+    if (small_ && problem_.request.links.near_capacity_bytes != Links{}.near_capacity_bytes)
+      climb(planner, limit, 1, name + ", with dear copies");
+  }
+
+  // Plans for a limit, and again with what kernels waited for as a cost of those buffers' absences.
+  void climb(const ResidencyPlanner& planner, std::int64_t limit, double hidden_share,
+             const std::string& name) {
     std::vector<double> stall_seconds(problem_.program.buffers.size(), 0);
-    const ResidencyPlanner::Limits limits = {limit, limit};
+    const ResidencyPlanner::Limits limits = {
+        .needed_bytes = limit, .ahead_bytes = limit, .hidden_share = hidden_share};
     const int rounds = small_ ? 4 : 2;
     for (int round = 0; round < rounds; ++round) {
       auto [decisions, assignment, with_recomputations] = planner.plan(limits, stall_seconds);
@@ -53,7 +62,10 @@ class Rung {
       if (!consider({name, std::move(decisions), std::move(assignment)}, &stall_seconds)) break;
     }
     // Packs better where not every moment is full.
-    if (small_) consider(name + ", with slack", planner.plan({limit, limit - limit / 16}, stall_seconds));
+    if (!small_) return;
+    ResidencyPlanner::Limits slack = limits;
+    slack.ahead_bytes -= limit / 16;
+    consider(name + ", with slack", planner.plan(slack, stall_seconds));
   }
 
   // Of tiny programs, other plans for a limit: with copies that cost less, and with one buffer after the

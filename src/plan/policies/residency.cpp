@@ -30,7 +30,10 @@ class ResidencyPlanner::Search {
         copied_(limits.copied),
         assignment_(problem.fastest),
         needed_(with_workspaces(problem, assignment_)),
-        away_(problem.gaps.all.size(), false) {}
+        away_(problem.gaps.all.size(), false),
+        near_free_bytes_(problem.links.near_capacity_bytes),
+        near_gaps_(problem.program.buffers.size(), 0),
+        is_near_(problem.gaps.all.size(), false) {}
 
   Result run() {
     relieve();
@@ -127,8 +130,14 @@ class ResidencyPlanner::Search {
   }
 
   [[nodiscard]] double cost_of_copies(std::size_t g) const {
-    return std::max(kLeastCost, p_.copy_cost(gap(g), copies_out(g)).seconds(hidden_share_) +
+    return std::max(kLeastCost, p_.copy_cost(gap(g), copies_out(g), tier_of(g)).seconds(hidden_share_) +
                                     stall_seconds_[gap(g).buffer.index()]);
+  }
+
+  // Where the gap's buffer would find a place: what was taken before has the nearest tier first.
+  [[nodiscard]] TierLevel tier_of(std::size_t g) const {
+    const auto has_place = near_gaps_[gap(g).buffer.index()] > 0;
+    return has_place || gap(g).bytes <= near_free_bytes_ ? TierLevel::near : TierLevel::far;
   }
 
   [[nodiscard]] double relief(std::size_t g) const {
@@ -195,8 +204,21 @@ class ResidencyPlanner::Search {
     assignment_[kernel.index()] = next;
   }
 
+  // Gaps that are copied take place in the nearest tier while there is some.
+  void count_in_tier(std::size_t g, bool away) {
+    if (away) {
+      if (is_recomputed(g) || tier_of(g) == TierLevel::far) return;
+      is_near_[g] = true;
+      if (near_gaps_[gap(g).buffer.index()]++ == 0) near_free_bytes_ -= gap(g).bytes;
+    } else if (is_near_[g]) {
+      is_near_[g] = false;
+      if (--near_gaps_[gap(g).buffer.index()] == 0) near_free_bytes_ += gap(g).bytes;
+    }
+  }
+
   void set_away(std::size_t g, bool away) {
     if (away_[g] == away) return;
+    count_in_tier(g, away);
     away_[g] = away;
     const std::int64_t bytes = away ? -gap(g).bytes : gap(g).bytes;
     p_.for_each_range(gap(g), [&](std::int32_t begin, std::int32_t end) { needed_.add(begin, end, bytes); });
@@ -296,6 +318,9 @@ class ResidencyPlanner::Search {
   std::vector<int> assignment_;
   ByteProfile needed_;      // by kernel
   std::vector<bool> away_;  // by gap
+  std::int64_t near_free_bytes_;
+  std::vector<std::int32_t> near_gaps_;  // by buffer: those of its gaps that made it take place there
+  std::vector<bool> is_near_;            // by gap
 };
 
 ResidencyPlanner::ResidencyPlanner(const PlanProblem& problem, Launches launches)

@@ -24,8 +24,12 @@ std::int64_t ResidencyProblem::workspace_bytes(KernelId kernel, int index) const
   return round_up(candidate(kernel, index).workspace_bytes, 64);
 }
 
-ResidencyProblem::CopyCost ResidencyProblem::copy_cost(const Gap& gap, bool copies_out) const {
-  CopyCost cost{.out_seconds = copies_out ? out_seconds(gap.bytes) : 0, .in_seconds = in_seconds(gap.bytes)};
+ResidencyProblem::CopyCost ResidencyProblem::copy_cost(const Gap& gap, bool copies_out,
+                                                       TierLevel tier) const {
+  const bool far = tier == TierLevel::far;
+  const auto seconds = [&](StreamKind stream) { return copy_seconds(gap.bytes, stream); };
+  CopyCost cost{.out_seconds = copies_out ? seconds(far ? StreamKind::far_offload : StreamKind::offload) : 0,
+                .in_seconds = seconds(far ? StreamKind::far_prefetch : StreamKind::prefetch)};
   if (goes_round(gap)) {
     cost.unhidden_seconds = std::max(0.0, cost.out_seconds - (start(count) - start(gap.from + 1))) +
                             std::max(0.0, cost.in_seconds - start(gap.to - count));

@@ -24,11 +24,8 @@ struct ResidencyProblem {
   [[nodiscard]] KernelId kernel_of(std::int32_t launch) const {
     return launches[static_cast<std::size_t>(launch)];
   }
-  [[nodiscard]] double out_seconds(std::int64_t bytes) const {
-    return static_cast<double>(bytes) / links.offload_bytes_per_s;
-  }
-  [[nodiscard]] double in_seconds(std::int64_t bytes) const {
-    return static_cast<double>(bytes) / links.prefetch_bytes_per_s;
+  [[nodiscard]] double copy_seconds(std::int64_t bytes, StreamKind stream) const {
+    return static_cast<double>(bytes) / links.bytes_per_s(stream);
   }
   [[nodiscard]] double start(std::int32_t launch) const { return starts[static_cast<std::size_t>(launch)]; }
   [[nodiscard]] bool goes_round(const Gap& gap) const { return gap.to >= count; }
@@ -49,7 +46,7 @@ struct ResidencyProblem {
       return unhidden_seconds + hidden_share * (out_seconds + in_seconds);
     }
   };
-  [[nodiscard]] CopyCost copy_cost(const Gap& gap, bool copies_out) const;
+  [[nodiscard]] CopyCost copy_cost(const Gap& gap, bool copies_out, TierLevel tier = TierLevel::near) const;
 
   // How a gap's buffer could be recomputed, and how long that takes.
   struct Recomputation {
