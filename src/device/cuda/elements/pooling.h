@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "device/cuda/elements/map_layout.h"
@@ -89,7 +90,7 @@ struct MaxPool {
       for (std::int64_t c = windows.columns.begin(window_column); c < windows.columns.end(window_column);
            ++c) {
         const T value = plane[(r * windows.columns.inputs + c) * windows.x.pixel_stride()];
-        if (winner >= 0 && (value <= largest || largest != largest)) continue;
+        if (winner >= 0 && (value <= largest || std::isnan(largest))) continue;
         largest = value;
         winner = windows.position(r, window_row, c, window_column);
       }

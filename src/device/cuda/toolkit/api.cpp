@@ -3,8 +3,8 @@
 namespace vdnn::cuda {
 
 const Api& api() {
-  static const Api loaded = load_api();
-  return loaded;
+  static const Api kLoaded = load_api();
+  return kLoaded;
 }
 
 }  // namespace vdnn::cuda

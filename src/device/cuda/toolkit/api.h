@@ -42,7 +42,7 @@ namespace vdnn::cuda {
 
 // What vdnn calls of cuDNN and cuBLASLt, by the libraries' own names.
 struct Api {
-#define VDNN_MEMBER(name) decltype(&::name) name = nullptr;
+#define VDNN_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   VDNN_CUDNN_FUNCTIONS(VDNN_MEMBER)
   VDNN_CUBLAS_FUNCTIONS(VDNN_MEMBER)
 #undef VDNN_MEMBER

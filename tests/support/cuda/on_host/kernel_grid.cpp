@@ -1,9 +1,9 @@
 #include "support/cuda/on_host/kernel_grid.h"
 
-#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

@@ -26,13 +26,13 @@ void expect(bool true_of_call, const char* what) {
 // A function of the real library that vdnn itself does not call.
 template <class Function>
 Function real(const char* name) {
-  static void* const library =
+  static void* const kLibrary =
       dlopen(fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR).c_str(), RTLD_NOW | RTLD_NOLOAD);
-  void* const found = library == nullptr ? nullptr : dlsym(library, name);
+  void* const found = kLibrary == nullptr ? nullptr : dlsym(kLibrary, name);
   if (found == nullptr) misuse(fmt::format("no {}", name));
   return reinterpret_cast<Function>(found);
 }
-#define REAL(name) real<decltype(&::name)>(#name)
+#define VDNN_REAL(name) real<decltype(&::name)>(#name)
 
 template <class Value, class Function, class Descriptor, class Name>
 Value get(Function function, Descriptor descriptor, Name name) {
@@ -44,11 +44,11 @@ Value get(Function function, Descriptor descriptor, Name name) {
 
 template <class Value>
 Value get(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t name) {
-  return get<Value>(REAL(cublasLtMatmulDescGetAttribute), product, name);
+  return get<Value>(VDNN_REAL(cublasLtMatmulDescGetAttribute), product, name);
 }
 template <class Value>
 Value get(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t name) {
-  return get<Value>(REAL(cublasLtMatmulPreferenceGetAttribute), preference, name);
+  return get<Value>(VDNN_REAL(cublasLtMatmulPreferenceGetAttribute), preference, name);
 }
 
 // A matrix as it lies, columns apart.
@@ -58,7 +58,7 @@ struct Matrix {
   std::int64_t column_stride;
 
   explicit Matrix(cublasLtMatrixLayout_t layout) {
-    const auto read = REAL(cublasLtMatrixLayoutGetAttribute);
+    const auto read = VDNN_REAL(cublasLtMatrixLayoutGetAttribute);
     rows = get<std::int64_t>(read, layout, CUBLASLT_MATRIX_LAYOUT_ROWS);
     columns = get<std::int64_t>(read, layout, CUBLASLT_MATRIX_LAYOUT_COLS);
     column_stride = get<std::int64_t>(read, layout, CUBLASLT_MATRIX_LAYOUT_LD);

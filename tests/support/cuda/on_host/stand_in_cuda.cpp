@@ -10,12 +10,12 @@
 namespace vdnn::testing {
 
 const std::shared_ptr<StandInRuntime>& stand_in_runtime() {
-  static const auto runtime = [] {
+  static const auto kRuntime = [] {
     auto made = std::make_shared<StandInRuntime>();
     made->set_free_bytes(std::size_t{8} << 30);
     return made;
   }();
-  return runtime;
+  return kRuntime;
 }
 
 void enqueue(cudaStream_t stream, std::function<void()> work) {
@@ -38,14 +38,14 @@ std::shared_ptr<Runtime> open_runtime(int device) {
 }
 
 const Api& api() {
-  static const Api with_stand_ins = [] {
+  static const Api kWithStandIns = [] {
     Api made = load_api();
     testing::stand_in_for_cudnn(made);
     testing::stand_in_for_cublas(made);
     testing::make_failable(made);
     return made;
   }();
-  return with_stand_ins;
+  return kWithStandIns;
 }
 
 }  // namespace vdnn::cuda

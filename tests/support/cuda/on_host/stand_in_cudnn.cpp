@@ -104,7 +104,7 @@ Notes& notes() {
 }
 
 cudnnBackendDescriptor_t described_gpu() {
-  static const cudnnBackendDescriptor_t descriptor = [] {
+  static const cudnnBackendDescriptor_t kDescriptor = [] {
     cudnnBackendDescriptor_t made = nullptr;
     expect(real().cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &made) ==
                CUDNN_STATUS_SUCCESS,
@@ -119,7 +119,7 @@ cudnnBackendDescriptor_t described_gpu() {
     }
     return made;
   }();
-  return descriptor;
+  return kDescriptor;
 }
 
 cudnnStatus_t set_described_gpu(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name) {
