@@ -112,40 +112,31 @@ TEST(MaxPool, KeepsTheFirstOfEqualValuesAndCountsPositionsOnTheWholeWindow) {
   EXPECT_THAT(positions, ElementsAre(5));
 }
 
-TEST(MaxPool, TellsTheLastOf256PositionsApart) {
-  const Layout x{{1, 1, 16, 16}};
+// The largest value is the last of a window over a whole image of so many pixels on a side.
+template <class Position>
+void expect_last_position_known(std::int64_t side) {
+  const Layout x{{1, 1, side, side}};
   const Layout y{{1, 1, 1, 1}};
-  Memory in(256, 0);
-  in[255] = 1;
+  const std::int64_t pixels = side * side;
+  Memory in(static_cast<std::size_t>(pixels), 0);
+  in.back() = 1;
   Memory out = unwritten(1);
-  std::vector<std::uint8_t> positions(1);
+  std::vector<Position> positions(1);
   const auto windows = make_windows(PoolingAttributes{.global = true}, x, y);
-  EXPECT_EQ(windows.positions(), 256);
-  run_elements(MaxPool<float>{in.data(), out.data(), positions.data(), windows}, 1);
+  EXPECT_EQ(windows.positions(), pixels);
+  run_elements(MaxPool<float, Position>{in.data(), out.data(), positions.data(), windows}, 1);
+  EXPECT_EQ(positions[0], pixels - 1);
   const Memory dy = {5};
-  Memory dx = unwritten(256);
-  run_elements(MaxPoolBackward<float>{dy.data(), positions.data(), dx.data(), windows}, 256);
-  Memory expected(256, 0);
-  expected[255] = 5;
+  Memory dx = unwritten(pixels);
+  run_elements(MaxPoolBackward<float, Position>{dy.data(), positions.data(), dx.data(), windows}, pixels);
+  Memory expected(static_cast<std::size_t>(pixels), 0);
+  expected.back() = 5;
   EXPECT_EQ(dx, expected);
 }
 
-TEST(MaxPool, TellsMorePositionsApartThanAByteDoes) {
-  const Layout x{{1, 1, 20, 20}};
-  const Layout y{{1, 1, 1, 1}};
-  Memory in(400, 0);
-  in[399] = 1;
-  Memory out = unwritten(1);
-  std::vector<std::int32_t> positions(1);
-  const auto windows = make_windows(PoolingAttributes{.global = true}, x, y);
-  run_elements(MaxPool<float, std::int32_t>{in.data(), out.data(), positions.data(), windows}, 1);
-  EXPECT_THAT(positions, ElementsAre(399));
-  const Memory dy = {5};
-  Memory dx = unwritten(400);
-  run_elements(MaxPoolBackward<float, std::int32_t>{dy.data(), positions.data(), dx.data(), windows}, 400);
-  Memory expected(400, 0);
-  expected[399] = 5;
-  EXPECT_EQ(dx, expected);
+TEST(MaxPool, TellsAllPositionsApart) {
+  expect_last_position_known<std::uint8_t>(16);
+  expect_last_position_known<std::int32_t>(20);
 }
 
 TEST(MaxPool, HidesNothingThatIsNotANumber) {

@@ -27,20 +27,6 @@ struct Reach {
   std::int64_t offset;
 };
 
-}  // namespace
-
-std::vector<float> StridedTensor::row_major() const {
-  std::vector<float> all(static_cast<std::size_t>(count()));
-  for_each_value(*this, [&](float value, std::size_t i) { all[i] = value; });
-  return all;
-}
-
-void StridedTensor::store(const std::vector<float>& row_major) const {
-  for_each_value(*this, [&](float& value, std::size_t i) { value = row_major[i]; });
-}
-
-namespace {
-
 class Loops {
  public:
   explicit Loops(const ConvolutionLoops& loops) : loops_(loops) {
@@ -151,6 +137,16 @@ class Loops {
 };
 
 }  // namespace
+
+std::vector<float> StridedTensor::row_major() const {
+  std::vector<float> all(static_cast<std::size_t>(count()));
+  for_each_value(*this, [&](float value, std::size_t i) { all[i] = value; });
+  return all;
+}
+
+void StridedTensor::store(const std::vector<float>& row_major) const {
+  for_each_value(*this, [&](float& value, std::size_t i) { value = row_major[i]; });
+}
 
 void ConvolutionLoops::run() const {
   Loops(*this).run();

@@ -11,15 +11,12 @@
 #include <set>
 #include <vector>
 
+#include "support/cuda/on_host/stand_in_cuda.h"
+
 namespace vdnn::testing {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 << 10;
-
-[[noreturn]] void misuse(const char* what) {
-  std::fprintf(stderr, "kernel on the host: %s\n", what);
-  std::abort();
-}
 
 // A block whose threads take turns, each on a stack of its own that is kept for the next block. Contexts are
 // only made by ucontext: switching by it would be two calls of the kernel each time.
@@ -128,7 +125,8 @@ bool run_block(const Grid& grid, unsigned index, bool plain) {
 }  // namespace
 
 void meet_block() {
-  if (block_in_turns == nullptr) misuse("threads meet that did not in the first block of the kernel");
+  if (block_in_turns == nullptr)
+    misuse("a kernel: threads meet that did not in the first block of the kernel");
   block_in_turns->meet();
 }
 

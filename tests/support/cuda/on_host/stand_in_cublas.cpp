@@ -14,15 +14,6 @@
 namespace vdnn::testing {
 namespace {
 
-[[noreturn]] void misuse(const std::string& what) {
-  std::fprintf(stderr, "stand-in for cuBLASLt: %s\n", what.c_str());
-  std::abort();
-}
-
-void expect(bool true_of_call, const char* what) {
-  if (!true_of_call) misuse(what);
-}
-
 // A function of the real library that vdnn itself does not call.
 template <class Function>
 Function real(const char* name) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "device/cuda/toolkit/libraries.h"
 #include "device/cuda/toolkit/runtime.h"
 #include "support/cuda/on_host/kernel_grid.h"
@@ -16,6 +19,11 @@ const std::shared_ptr<StandInRuntime>& stand_in_runtime() {
     return made;
   }();
   return kRuntime;
+}
+
+void misuse(const std::string& what) {
+  std::fprintf(stderr, "stand-in for a GPU: %s\n", what.c_str());
+  std::abort();
 }
 
 void enqueue(cudaStream_t stream, std::function<void()> work) {

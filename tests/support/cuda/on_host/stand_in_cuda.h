@@ -28,6 +28,12 @@ std::map<std::string, std::int64_t> library_calls();
 // Descriptors of cuDNN's graph interface that live, but for those of the GPU itself.
 std::size_t descriptors_in_use();
 
+// Ends the test: the library would not forgive it.
+[[noreturn]] void misuse(const std::string& what);
+inline void expect(bool true_of_call, const char* what) {
+  if (!true_of_call) misuse(what);
+}
+
 // Runs on the stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 

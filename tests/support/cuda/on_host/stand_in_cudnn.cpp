@@ -19,15 +19,6 @@
 namespace vdnn::testing {
 namespace {
 
-[[noreturn]] void misuse(const std::string& what) {
-  std::fprintf(stderr, "stand-in for cuDNN: %s\n", what.c_str());
-  std::abort();
-}
-
-void expect(bool true_of_call, const char* what) {
-  if (!true_of_call) misuse(what);
-}
-
 cuda::Api& real() {
   static cuda::Api functions;
   return functions;
